@@ -1,0 +1,119 @@
+// Package broker answers Kafka requests from topics and partitions that it keeps
+// in memory. One file serves one Kafka API; its head names the versions, what it
+// does, and where it differs from Apache Kafka.
+//
+// It is one node, leader of every partition, controller and coordinator. It
+// joins the leaves of the house: package producer judges a batch, package log
+// keeps it, both under the partition's one lock, so that they never disagree.
+//
+// The package does not know that faults exist, nor who watches.
+package broker
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/fencepostmq/fencepost/internal/producer"
+	"github.com/fencepostmq/fencepost/internal/wire"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	// NodeID is the id of the one broker.
+	NodeID = 1
+	// leaderEpoch is the epoch of every partition: its leader never changes.
+	leaderEpoch = 0
+	// MaxTopicPartitions is the most partitions of one topic.
+	MaxTopicPartitions = 10_000
+	// MaxTotalPartitions is the most partitions of all topics together.
+	MaxTotalPartitions = 100_000
+)
+
+// Options say how a broker behaves.
+type Options struct {
+	// AutoCreate makes a topic when Metadata asks for it and allows it
+	// (auto.create.topics.enable).
+	AutoCreate bool
+	// Partitions is how many partitions a topic gets that does not say
+	// (num.partitions), at least 1.
+	Partitions int32
+	// UnknownProducer says what becomes of a first batch that does not begin at
+	// sequence 0.
+	UnknownProducer producer.Policy
+	// Seed makes the cluster id and the topic ids; the same seed gives the same.
+	Seed uint64
+}
+
+// A Broker is the end of the chain of Handlers: it does the work.
+type Broker struct {
+	options   Options
+	clusterID string
+
+	mu         sync.Mutex // guards the topic map and what is handed out by name
+	random     *rand.Rand
+	topics     map[string]*topic
+	byID       map[[16]byte]*topic
+	partitions int // of all topics
+	nextID     int64
+	txns       map[string]*identity
+}
+
+// firstProducerID is the first producer id that is given out. Ids below are
+// left free, so that one a test makes up does not meet one of the broker's.
+const firstProducerID = 1000
+
+// New makes a broker without topics.
+func New(o Options) *Broker {
+	o.Partitions = max(o.Partitions, 1)
+	b := &Broker{
+		options: o, random: rand.New(rand.NewPCG(o.Seed, 0)), nextID: firstProducerID,
+		topics: map[string]*topic{}, byID: map[[16]byte]*topic{}, txns: map[string]*identity{},
+	}
+	id := b.uuidLocked()
+	b.clusterID = base64.RawURLEncoding.EncodeToString(id[:])
+	return b
+}
+
+// uuidLocked draws a random UUID (version 4).
+func (b *Broker) uuidLocked() (id [16]byte) {
+	binary.BigEndian.PutUint64(id[:], b.random.Uint64())
+	binary.BigEndian.PutUint64(id[8:], b.random.Uint64())
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+// Handle answers one request of any API that package wire serves.
+func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
+	switch r := req.Body.(type) {
+	case *kmsg.ProduceRequest:
+		return b.produce(r)
+	case *kmsg.FetchRequest:
+		return answer(b.fetch(ctx, r))
+	case *kmsg.ListOffsetsRequest:
+		return answer(b.listOffsets(r))
+	case *kmsg.MetadataRequest:
+		return answer(b.metadata(req.Conn, r))
+	case *kmsg.FindCoordinatorRequest:
+		return answer(findCoordinator(req.Conn, r))
+	case *kmsg.ApiVersionsRequest:
+		return answer(apiVersions(r))
+	case *kmsg.CreateTopicsRequest:
+		return answer(b.createTopics(r))
+	case *kmsg.DeleteTopicsRequest:
+		return answer(b.deleteTopics(r))
+	case *kmsg.DeleteRecordsRequest:
+		return answer(b.deleteRecords(r))
+	case *kmsg.InitProducerIDRequest:
+		return answer(b.initProducerID(r))
+	case *kmsg.DescribeProducersRequest:
+		return answer(b.describeProducers(r))
+	}
+	panic("package wire serves " + kmsg.NameForKey(req.Body.Key()) + ", and the broker does not")
+}
+
+// answer sends what was done.
+func answer(resp kmsg.Response) wire.Reply { return wire.Reply{Done: resp, Told: resp} }

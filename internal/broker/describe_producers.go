@@ -1,0 +1,50 @@
+package broker
+
+import (
+	"github.com/fencepostmq/fencepost/internal/producer"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// DescribeProducers, version 0: what a partition remembers of its producers.
+
+func (b *Broker) describeProducers(r *kmsg.DescribeProducersRequest) kmsg.Response {
+	resp := r.ResponseKind().(*kmsg.DescribeProducersResponse)
+	for i := range r.Topics {
+		asked := &r.Topics[i]
+		t := b.lookup(asked.Topic)
+		told := kmsg.DescribeProducersResponseTopic{Topic: asked.Topic}
+		for _, n := range asked.Partitions {
+			told.Partitions = append(told.Partitions, described(t.partition(n), n))
+		}
+		resp.Topics = append(resp.Topics, told)
+	}
+	return resp
+}
+
+func described(p *partition, n int32) kmsg.DescribeProducersResponseTopicPartition {
+	told := kmsg.NewDescribeProducersResponseTopicPartition()
+	told.Partition = n
+	if p == nil {
+		told.ErrorCode = kerr.UnknownTopicOrPartition.Code
+		told.ErrorMessage = kmsg.StringPtr("there is no such partition")
+		return told
+	}
+	for _, known := range p.known() {
+		a := kmsg.NewDescribeProducersResponseTopicPartitionActiveProducer()
+		a.ProducerID, a.ProducerEpoch = known.ProducerID, int32(known.Epoch)
+		a.LastSequence, a.LastTimestamp = known.LastSequence, known.LastTimestamp
+		a.CoordinatorEpoch, a.CurrentTxnStartOffset = -1, -1
+		told.ActiveProducers = append(told.ActiveProducers, a)
+	}
+	return told
+}
+
+func (p *partition) known() (all []producer.Info) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for info := range p.producers.All() {
+		all = append(all, info)
+	}
+	return all
+}

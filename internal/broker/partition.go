@@ -1,0 +1,141 @@
+package broker
+
+import (
+	"sync"
+
+	"github.com/fencepostmq/fencepost/internal/log"
+	"github.com/fencepostmq/fencepost/internal/producer"
+	"github.com/fencepostmq/fencepost/internal/wire"
+)
+
+// A partition is a log and the memory of the producers that wrote it.
+type partition struct {
+	mu        sync.Mutex // guards what follows: log and producers must never disagree
+	log       log.Log
+	producers *producer.Producers
+	waiting   map[chan struct{}]struct{} // fetches that wait for records
+}
+
+func newPartition(unknown producer.Policy) *partition {
+	return &partition{producers: producer.New(unknown)}
+}
+
+// A placed batch is what became of a batch that was sound.
+type placed struct {
+	producer.Outcome
+	offset int64 // base offset, of the first copy for a duplicate; -1 if refused
+	start  int64 // log start offset
+}
+
+// append judges a batch and, if it is accepted, writes it. A refused batch
+// changes nothing.
+func (p *partition) append(c *wire.CheckedBatch) placed {
+	p.mu.Lock()
+	at := p.appendLocked(c)
+	wake := p.takeWaitingLocked(at.Kind == producer.Accepted)
+	p.mu.Unlock()
+	notify(wake)
+	return at
+}
+
+func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
+	at := placed{offset: -1}
+	batch := producer.Batch{ProducerID: c.ProducerID, Epoch: c.ProducerEpoch, First: c.FirstSequence, Records: c.NumRecords}
+	if c.ProducerID >= 0 {
+		at.Outcome = p.producers.Check(batch)
+	}
+	switch at.Kind {
+	case producer.Accepted:
+		at.offset = p.log.Append(c.Raw, leaderEpoch, log.Meta{
+			Records: c.NumRecords, MaxTimestamp: c.MaxTimestamp, MaxTimestampDelta: c.MaxTimestampDelta,
+		})
+		if c.ProducerID >= 0 {
+			p.producers.Record(batch, at.offset, c.MaxTimestamp)
+		}
+	case producer.Duplicate:
+		at.offset = at.BaseOffset
+	}
+	at.start = p.log.Start()
+	return at
+}
+
+// offsets are the log's ends. The high watermark and the last stable offset are
+// the end: there is one replica, and there are no transactions.
+func (p *partition) offsets() (start, end int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Start(), p.log.End()
+}
+
+// A view is what a read found.
+type view struct {
+	start, end int64
+	records    []byte // the log's own memory: read only
+	err        error  // log.ErrOutOfRange
+}
+
+// read reads from an offset on.
+func (p *partition) read(offset int64, maxBytes int) view {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v := view{start: p.log.Start(), end: p.log.End()}
+	v.records, v.err = p.log.Read(offset, maxBytes)
+	return v
+}
+
+// trim moves the log's start and tells where it is then.
+func (p *partition) trim(offset int64) (start int64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if offset == -1 {
+		offset = p.log.End()
+	}
+	if err := p.log.Trim(offset); err != nil {
+		return 0, err
+	}
+	return p.log.Start(), nil
+}
+
+// wait registers ch, which has room for one, to be told of the next records.
+func (p *partition) wait(ch chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting == nil {
+		p.waiting = map[chan struct{}]struct{}{}
+	}
+	p.waiting[ch] = struct{}{}
+}
+
+func (p *partition) leave(ch chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting, ch)
+}
+
+// wake tells everybody who waits to look again.
+func (p *partition) wake() {
+	p.mu.Lock()
+	wake := p.takeWaitingLocked(true)
+	p.mu.Unlock()
+	notify(wake)
+}
+
+func (p *partition) takeWaitingLocked(any bool) []chan struct{} {
+	if !any || len(p.waiting) == 0 {
+		return nil
+	}
+	all := make([]chan struct{}, 0, len(p.waiting))
+	for ch := range p.waiting {
+		all = append(all, ch)
+	}
+	return all
+}
+
+func notify(all []chan struct{}) {
+	for _, ch := range all {
+		select {
+		case ch <- struct{}{}:
+		default: // it has been told already
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package broker
+
+import (
+	"fmt"
+
+	"github.com/fencepostmq/fencepost/internal/producer"
+	"github.com/fencepostmq/fencepost/internal/wire"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Produce, versions 3 to 13 (0 to 2 are advertised for librdkafka's sake and
+// refused).
+//
+// Each partition's record set is judged by itself: first whether it is one
+// sound batch, then by the lesson. A refused batch changes nothing and is
+// answered with base offset -1 and, in every version that has room for it, the
+// reason in words. With acks=0 a refusal closes the connection, as in Kafka.
+//
+// Differences from Apache Kafka: a null record set is answered; bytes behind a
+// batch, a wrong offset delta in a record, and records that cannot be read are
+// INVALID_RECORD; a first batch of a producer that the partition does not know
+// has to begin at sequence 0 unless the broker was told to accept it.
+// Transactional batches are refused.
+
+func (b *Broker) produce(r *kmsg.ProduceRequest) wire.Reply {
+	if r.Acks < -1 || r.Acks > 1 {
+		return answer(wire.ErrorAnswer(r, kerr.InvalidRequiredAcks.Code, fmt.Sprintf("acks is %d, and -1 (all), 0 and 1 are what there is", r.Acks)))
+	}
+	resp := r.ResponseKind().(*kmsg.ProduceResponse)
+	resp.Topics = make([]kmsg.ProduceResponseTopic, 0, len(r.Topics))
+	rules := wire.BatchRules{Version: r.Version, Transactional: r.TransactionID != nil}
+	refused := false
+	for i := range r.Topics {
+		rt, bad := b.produceTopic(&r.Topics[i], rules)
+		resp.Topics = append(resp.Topics, rt)
+		refused = refused || bad
+	}
+	reply := answer(resp)
+	if r.Acks == 0 {
+		reply.Told, reply.Fate = nil, wire.Silent
+		if refused {
+			reply.Fate, reply.Reason = wire.Close, wire.ReasonRefusedAcks0
+		}
+	}
+	return reply
+}
+
+func (b *Broker) produceTopic(t *kmsg.ProduceRequestTopic, rules wire.BatchRules) (resp kmsg.ProduceResponseTopic, refused bool) {
+	resp.Topic, resp.TopicID = t.Topic, t.TopicID
+	resp.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
+	topic, unknown := b.topicFor(t.Topic, t.TopicID, rules.Version >= 13)
+	if topic != nil {
+		rules.MaxBytes = topic.settings.maxMessageBytes
+	}
+	for i := range t.Partitions {
+		asked, told := &t.Partitions[i], &resp.Partitions[i]
+		told.Default()
+		told.Partition, told.BaseOffset = asked.Partition, -1
+		if p := topic.partition(asked.Partition); p != nil {
+			p.produce(asked.Records, rules, told)
+		} else {
+			noPartition(told, topic, unknown)
+		}
+		refused = refused || told.ErrorCode != 0
+	}
+	return resp, refused
+}
+
+// topicFor finds the topic that a request names by name or, with byID, by id,
+// and the error of a request that names none.
+func (b *Broker) topicFor(name string, id [16]byte, byID bool) (*topic, *kerr.Error) {
+	if byID {
+		return b.lookupID(id), kerr.UnknownTopicID
+	}
+	return b.lookup(name), kerr.UnknownTopicOrPartition
+}
+
+func noPartition(told *kmsg.ProduceResponseTopicPartition, t *topic, unknown *kerr.Error) {
+	if t == nil {
+		told.ErrorCode = unknown.Code
+		told.ErrorMessage = kmsg.StringPtr("there is no such topic; CreateTopics, or Metadata where topics are made on first use, makes one")
+		return
+	}
+	told.ErrorCode = kerr.UnknownTopicOrPartition.Code
+	told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("topic %s has partitions 0 to %d", t.name, len(t.partitions)-1))
+}
+
+// produce judges and writes one record set. The checks of the batch itself need
+// no lock.
+func (p *partition) produce(records []byte, rules wire.BatchRules, told *kmsg.ProduceResponseTopicPartition) {
+	batch, bad := wire.CheckBatch(records, rules)
+	if bad != nil {
+		told.ErrorCode, told.ErrorMessage = bad.Code, kmsg.StringPtr(bad.Problem)
+		if !bad.Unread {
+			told.LogStartOffset, _ = p.offsets()
+		}
+		return
+	}
+	at := p.append(&batch)
+	told.LogStartOffset, told.BaseOffset = at.start, at.offset
+	if err := outcomeErrors[at.Kind]; err != nil {
+		told.ErrorCode, told.ErrorMessage = err.Code, kmsg.StringPtr(at.Outcome.String())
+	}
+	if at.Kind == producer.Duplicate {
+		told.LogAppendTime = at.Timestamp // as Kafka does, on any topic
+	}
+}
+
+// outcomeErrors is how the lesson's outcomes are told on the wire.
+var outcomeErrors = map[producer.Kind]*kerr.Error{
+	producer.OutOfOrder: kerr.OutOfOrderSequenceNumber,
+	producer.Fenced:     kerr.InvalidProducerEpoch,
+}

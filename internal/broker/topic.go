@@ -1,0 +1,203 @@
+package broker
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// A topic is a name, an id, and partitions. None of its fields changes after it
+// was made.
+type topic struct {
+	name       string
+	id         [16]byte
+	configs    map[string]string // those that were set
+	settings   settings
+	partitions []*partition
+}
+
+// partition finds a partition by number, nil if there is none.
+func (t *topic) partition(n int32) *partition {
+	if t == nil || n < 0 || int(n) >= len(t.partitions) {
+		return nil
+	}
+	return t.partitions[n]
+}
+
+// A refusal is one of Kafka's error codes with words that say what was wrong.
+type refusal struct {
+	code int16
+	text string
+}
+
+func refuse(err *kerr.Error, format string, args ...any) *refusal {
+	return &refusal{err.Code, fmt.Sprintf(format, args...)}
+}
+
+// Error is the words, for callers in this process.
+func (r *refusal) Error() string { return r.text }
+
+// lookup finds a topic by name, nil if there is none.
+func (b *Broker) lookup(name string) *topic {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.topics[name]
+}
+
+// lookupID finds a topic by id, nil if there is none.
+func (b *Broker) lookupID(id [16]byte) *topic {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.byID[id]
+}
+
+// TopicName is the name of the topic with this id, "" if there is none.
+func (b *Broker) TopicName(id [16]byte) string {
+	if t := b.lookupID(id); t != nil {
+		return t.name
+	}
+	return ""
+}
+
+// Topics lists the names of all topics, in order.
+func (b *Broker) Topics() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Sorted(maps.Keys(b.topics))
+}
+
+// CreateTopic makes a topic with this many partitions; -1 takes the default.
+// The error says what is wrong with the name, the count or a config.
+func (b *Broker) CreateTopic(name string, partitions int32, configs map[string]string) error {
+	_, r := b.create(topicSpec{name, partitions, configs}, false)
+	if r != nil {
+		return r
+	}
+	return nil
+}
+
+// A topicSpec is what is asked of a new topic.
+type topicSpec struct {
+	name       string
+	partitions int32
+	configs    map[string]string
+}
+
+// create makes a topic, or with validateOnly only says whether it could.
+func (b *Broker) create(spec topicSpec, validateOnly bool) (*topic, *refusal) {
+	if spec.partitions == -1 {
+		spec.partitions = b.options.Partitions
+	}
+	if r := spec.check(); r != nil {
+		return nil, r
+	}
+	settings, r := parseSettings(spec.configs)
+	if r != nil {
+		return nil, r
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r := b.roomLocked(spec); r != nil {
+		return nil, r
+	}
+	t := &topic{name: spec.name, id: b.uuidLocked(), configs: spec.configs, settings: settings}
+	t.partitions = make([]*partition, spec.partitions)
+	if validateOnly {
+		return t, nil
+	}
+	for i := range t.partitions {
+		t.partitions[i] = newPartition(b.options.UnknownProducer)
+	}
+	b.topics[t.name], b.byID[t.id] = t, t
+	b.partitions += len(t.partitions)
+	return t, nil
+}
+
+// check judges a name and a count by themselves.
+func (s topicSpec) check() *refusal {
+	if problem := badTopicName(s.name); problem != "" {
+		return refuse(kerr.InvalidTopicException, "Topic name is invalid: %s", problem)
+	}
+	if s.partitions < 1 {
+		return refuse(kerr.InvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
+	}
+	if s.partitions > MaxTopicPartitions {
+		return refuse(kerr.InvalidPartitions, "%d partitions are more than the %d that a topic may have here.", s.partitions, MaxTopicPartitions)
+	}
+	return nil
+}
+
+// roomLocked judges a name and a count beside the topics that there are.
+func (b *Broker) roomLocked(s topicSpec) *refusal {
+	if b.topics[s.name] != nil {
+		return refuse(kerr.TopicAlreadyExists, "Topic '%s' already exists.", s.name)
+	}
+	if other := b.collisionLocked(s.name); other != "" {
+		return refuse(kerr.InvalidTopicException, "Topic '%s' collides with existing topic: %s", s.name, other)
+	}
+	if b.partitions+int(s.partitions) > MaxTotalPartitions {
+		return refuse(kerr.PolicyViolation, "With %d more partitions there would be over %d, the most that this broker keeps.", s.partitions, MaxTotalPartitions)
+	}
+	return nil
+}
+
+// remove takes a topic away and wakes who waits for its records.
+func (b *Broker) remove(t *topic) bool {
+	b.mu.Lock()
+	known := b.byID[t.id] == t
+	if known {
+		delete(b.topics, t.name)
+		delete(b.byID, t.id)
+		b.partitions -= len(t.partitions)
+	}
+	b.mu.Unlock()
+	if known {
+		for _, p := range t.partitions {
+			p.wake()
+		}
+	}
+	return known
+}
+
+// maxTopicName is the most bytes of a topic name (Kafka's Topic.MAX_NAME_LENGTH).
+const maxTopicName = 249
+
+// badTopicName says what is wrong with a topic name in the words of Kafka's
+// Topic class, "" if nothing is.
+func badTopicName(name string) string {
+	switch {
+	case name == "":
+		return "the empty string is not allowed"
+	case name == "." || name == "..":
+		return "'.' or '..' is not allowed"
+	case len(name) > maxTopicName:
+		return fmt.Sprintf("the length of '%s' is longer than the max allowed length %d", name, maxTopicName)
+	}
+	legal := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)
+	}
+	for _, r := range name {
+		if !legal(r) {
+			return fmt.Sprintf("'%s' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'", name)
+		}
+	}
+	return ""
+}
+
+// collisionLocked finds a topic whose name differs in nothing but dots and
+// underscores: both would be one name in a metric, so Kafka refuses the second.
+func (b *Broker) collisionLocked(name string) string {
+	if !strings.ContainsAny(name, "._") {
+		return ""
+	}
+	plain := strings.ReplaceAll(name, ".", "_")
+	for other := range b.topics {
+		if strings.ReplaceAll(other, ".", "_") == plain {
+			return other
+		}
+	}
+	return ""
+}

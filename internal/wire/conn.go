@@ -1,0 +1,199 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"net"
+	"runtime/debug"
+
+	"github.com/twmb/franz-go/pkg/kbin"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/zap"
+)
+
+const (
+	readAhead   = 64 << 10 // bytes of requests that are read before they are handled
+	writeBehind = 64 << 10 // bytes of answers that are held back while further requests wait
+)
+
+// A Conn is one connection of a client.
+type Conn struct {
+	ID     int64  // counts from 1
+	Remote string // the client's address
+	// Host and Port are what the client is told as this broker's address.
+	Host string
+	Port int32
+
+	server  *Server
+	c       net.Conn
+	r       *bufio.Reader
+	frame   []byte  // the request that is being handled
+	batches []Batch // of that request
+	out     []byte  // answers that are not written yet
+	muted   bool    // answers are lost
+	deaf    bool    // requests are lost, too
+}
+
+// Muted says whether the connection has gone dark for answers: whatever the
+// handlers reply from now on, the client is not told.
+func (c *Conn) Muted() bool { return c.muted }
+
+// serve reads requests, handles one after the other, and writes their answers in
+// that order, until something ends the connection.
+func (c *Conn) serve(ctx context.Context) {
+	f := c.loop(ctx)
+	if err := c.flush(); err != nil && f.reason != ReasonShutdown {
+		f.err = err
+	}
+	c.c.Close()
+	log := c.server.log.Info
+	if f.reason.ordinary() {
+		log = c.server.log.Debug
+	}
+	log("connection closed", zap.Int64("connection", c.ID), zap.String("client", c.Remote),
+		zap.Stringer("reason", f.reason), zap.NamedError("detail", f.err))
+}
+
+func (c *Conn) loop(ctx context.Context) *failure {
+	for {
+		frame, f := c.readFrame()
+		if f != nil {
+			return f
+		}
+		if f := c.handle(ctx, frame); f != nil {
+			return f
+		}
+		if len(c.out) > 0 && (len(c.out) >= writeBehind || !c.requestWaits()) {
+			if err := c.flush(); err != nil {
+				return &failure{ReasonWriteFailed, err}
+			}
+		}
+		if ctx.Err() != nil {
+			return fail(ReasonShutdown, "the broker shuts down")
+		}
+	}
+}
+
+// requestWaits says whether a whole further request has been read already.
+func (c *Conn) requestWaits() bool {
+	n := c.r.Buffered()
+	if n < 4 {
+		return false
+	}
+	size, _ := c.r.Peek(4)
+	return uint64(binary.BigEndian.Uint32(size)) <= uint64(n-4)
+}
+
+func (c *Conn) flush() error {
+	if len(c.out) == 0 {
+		return nil
+	}
+	_, err := c.c.Write(c.out)
+	if c.out = c.out[:0]; cap(c.out) > keptFrame {
+		c.out = nil
+	}
+	return err
+}
+
+// handle answers one request.
+func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
+	if c.deaf {
+		return nil
+	}
+	h, body, f := decode(frame)
+	if f != nil {
+		return f
+	}
+	if body == nil {
+		c.answer(h, versionsUnsupported())
+		return nil
+	}
+	FillTopicNames(body, c.server.topicName)
+	defer c.recoverBug(h, &f)
+	reply := c.server.handler.Handle(ctx, &Request{Conn: c, Client: h.client, Body: body, Batches: c.batchesOf(body)})
+	return c.apply(h, reply)
+}
+
+// recoverBug turns a panic into a closed connection, so that a bug met by one
+// client leaves the others alone.
+func (c *Conn) recoverBug(h header, f **failure) {
+	if p := recover(); p != nil {
+		c.server.log.Error("a request made this broker fail; please report it", zap.Any("panic", p),
+			zap.Int16("api", h.key), zap.Int16("version", h.version), zap.ByteString("stack", debug.Stack()))
+		*f = fail(ReasonInternal, "panic: %v", p)
+	}
+}
+
+// apply does to the connection what the reply says.
+func (c *Conn) apply(h header, reply Reply) *failure {
+	switch reply.Fate {
+	case Send:
+		if reply.Told != nil {
+			c.answer(h, reply.Told)
+		}
+	case LoseRequests:
+		c.muted, c.deaf = true, true
+	case LoseAnswers:
+		c.muted = true
+	case Close:
+		return fail(reply.Reason, "%s", reply.Reason)
+	case Silent:
+	}
+	return nil
+}
+
+// answer puts an answer behind those that are not written yet.
+func (c *Conn) answer(h header, resp kmsg.Response) {
+	if c.muted {
+		return
+	}
+	at := len(c.out)
+	c.out = append(c.out, 0, 0, 0, 0)
+	c.out = kbin.AppendInt32(c.out, h.correlation)
+	if resp.IsFlexible() && resp.Key() != int16(kmsg.ApiVersions) {
+		c.out = append(c.out, 0) // no tags
+	}
+	c.out = resp.AppendTo(c.out)
+	binary.BigEndian.PutUint32(c.out[at:], uint32(len(c.out)-at-4))
+}
+
+// batchesOf lists the batches of a Produce request.
+func (c *Conn) batchesOf(body kmsg.Request) []Batch {
+	produce, ok := body.(*kmsg.ProduceRequest)
+	if !ok {
+		return nil
+	}
+	c.batches = AppendBatches(c.batches[:0], produce)
+	return c.batches
+}
+
+// AppendBatches appends a Batch for each partition of a Produce request.
+func AppendBatches(to []Batch, produce *kmsg.ProduceRequest) []Batch {
+	for i := range produce.Topics {
+		t := &produce.Topics[i]
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			b := Batch{Topic: t.Topic, Partition: p.Partition, Raw: p.Records}
+			if h, err := ParseBatchHeader(p.Records); err != nil {
+				b.Err = err
+			} else {
+				b.Header = h
+			}
+			to = append(to, b)
+		}
+	}
+	return to
+}
+
+// versionsUnsupported answers an ApiVersions request of a version that is not
+// served, as KIP-511 has it: in the shape of version 0, with the one entry that
+// tells the client which versions of ApiVersions are.
+func versionsUnsupported() kmsg.Response {
+	resp := kmsg.NewPtrApiVersionsResponse()
+	resp.ErrorCode = kerr.UnsupportedVersion.Code
+	api, _ := Lookup(int16(kmsg.ApiVersions))
+	resp.ApiKeys = append(resp.ApiKeys, api.entry())
+	return resp
+}

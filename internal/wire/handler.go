@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// A Handler answers one request. It is called for one request of a connection
+// at a time, in the order in which the connection sent them; requests of
+// different connections come concurrently. The context ends when the server
+// shuts down.
+type Handler interface {
+	Handle(ctx context.Context, req *Request) Reply
+}
+
+// The HandlerFunc type makes a Handler of a function.
+type HandlerFunc func(ctx context.Context, req *Request) Reply
+
+// Handle calls f.
+func (f HandlerFunc) Handle(ctx context.Context, req *Request) Reply { return f(ctx, req) }
+
+// A Request is one decoded request of a client.
+//
+// The byte slices in Body and Batches alias the connection's read buffer: they
+// are valid until the outermost Handler returns, and whoever keeps them copies
+// them. Strings may be kept.
+type Request struct {
+	Conn   *Conn        // the connection that it came over, never nil
+	Client string       // the client id of the request header, "" where it was null
+	Body   kmsg.Request // decoded, its version set
+
+	// Batches is one entry for each partition of a Produce request, in the order
+	// of the body, and empty for every other API.
+	Batches []Batch
+
+	// Internal marks a request of this process itself, such as the verdict
+	// reading the log back: no fault applies to it and no journal notes it.
+	Internal bool
+}
+
+// A Batch is what a Produce request holds for one partition.
+type Batch struct {
+	Topic     string // "" if the request names a topic id that nobody knows
+	Partition int32
+	Raw       []byte // the record set as it was sent
+
+	// Header is the first record batch of Raw as it says of itself; nothing in
+	// it has been checked. Valid only if Err is nil.
+	Header kmsg.RecordBatch
+	Err    error // why Raw does not begin with a batch header
+
+	// Attempt counts the deliveries of this batch, this one included: 1 is the
+	// first. The journal, which sees every delivery, fills it in; 0 means that
+	// nobody counted.
+	Attempt int
+}
+
+// A Reply is what became of a request.
+type Reply struct {
+	// Done is the answer of whoever did the work: what really happened. It is nil
+	// if nobody was asked. With acks=0 it is there, though nobody is told.
+	Done kmsg.Response
+
+	// Told is what the client is told, nil if nothing.
+	Told kmsg.Response
+
+	// Fate is what becomes of the answer and of the connection.
+	Fate Fate
+
+	// Fired lists the fault rules that had a hand in this, in the order in which
+	// they acted.
+	Fired []Firing
+
+	// Reason says why Fate is Close; the closed connection is logged with it.
+	Reason CloseReason
+}
+
+// A Firing is one application of a fault rule.
+type Firing struct {
+	Rule       string           // the rule in its canonical form
+	Name       string           // the rule's name, "" if it has none
+	Partitions []TopicPartition // the partitions it applied to, nil for the whole request
+}
+
+// A TopicPartition names a partition.
+type TopicPartition struct {
+	Topic     string
+	Partition int32
+}
+
+// String is topic-partition, as Kafka's own tools print it.
+func (tp TopicPartition) String() string { return fmt.Sprintf("%s-%d", tp.Topic, tp.Partition) }
+
+// A Fate is what becomes of an answer.
+type Fate uint8
+
+const (
+	// Send writes Told to the client.
+	Send Fate = iota
+	// Silent writes nothing and goes on: the fate of a Produce with acks=0.
+	Silent
+	// LoseAnswers loses this answer and all later ones of the connection, which
+	// stays open; its later requests are still handled.
+	LoseAnswers
+	// LoseRequests loses all later requests of the connection as well: they are
+	// read and thrown away, and the connection stays open.
+	LoseRequests
+	// Close closes the connection without an answer.
+	Close
+)

@@ -1,0 +1,242 @@
+package wire
+
+import (
+	"iter"
+	"reflect"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// The messages of Kafka's protocol are alike in shape: Topics holds entries
+// with a Topic or a TopicID, and those hold Partitions, each either a number or
+// an entry with a Partition. This file goes by that shape, so that no API needs
+// a line of its own.
+
+// Partitions goes through the partitions that a request or response names, in
+// the order of its body. A message whose topics have no partitions, such as a
+// Metadata request, gives each topic with partition -1; one without topics
+// gives nothing.
+func Partitions(msg any) iter.Seq[TopicPartition] {
+	return func(yield func(TopicPartition) bool) {
+		eachPartition(structOf(msg), yield)
+	}
+}
+
+func eachPartition(msg reflect.Value, yield func(TopicPartition) bool) bool {
+	for _, list := range topicLists(msg) {
+		for i := range list.Len() {
+			if !eachOfTopic(list.Index(i), yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func eachOfTopic(topic reflect.Value, yield func(TopicPartition) bool) bool {
+	name := topicName(topic)
+	parts := partitionsOf(topic)
+	if !parts.IsValid() {
+		return yield(TopicPartition{name, -1})
+	}
+	for i := range parts.Len() {
+		if !yield(TopicPartition{name, partitionNumber(parts.Index(i))}) {
+			return false
+		}
+	}
+	return true
+}
+
+// HasTopics says whether requests of the API with this key name topics.
+func HasTopics(key int16) bool {
+	req := kmsg.RequestForKey(key)
+	return req != nil && len(topicListFields(structOf(req).Type())) > 0
+}
+
+// HasPartitions says whether requests of the API with this key name partitions.
+func HasPartitions(key int16) bool {
+	req := kmsg.RequestForKey(key)
+	if req == nil {
+		return false
+	}
+	for _, f := range topicListFields(structOf(req).Type()) {
+		elem := f.Type.Elem()
+		if elem.Kind() != reflect.Struct {
+			continue
+		}
+		if _, ok := elem.FieldByName("Partitions"); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Split makes two requests of one: in has the partitions that match, out the
+// others. Either is nil where nothing is left. req itself is not changed.
+func Split(req *Request, match func(TopicPartition) bool) (in, out *Request) {
+	return part(req, match), part(req, not(match))
+}
+
+func part(req *Request, keep func(TopicPartition) bool) *Request {
+	body, left := filter(structOf(req.Body), keep)
+	if !left {
+		return nil
+	}
+	r := *req
+	r.Body = body.Addr().Interface().(kmsg.Request)
+	r.Batches = nil
+	for _, b := range req.Batches {
+		if keep(TopicPartition{b.Topic, b.Partition}) {
+			r.Batches = append(r.Batches, b)
+		}
+	}
+	return &r
+}
+
+func not(match func(TopicPartition) bool) func(TopicPartition) bool {
+	return func(tp TopicPartition) bool { return !match(tp) }
+}
+
+// Without is a copy of a response that leaves out the partitions that match.
+func Without(resp kmsg.Response, match func(TopicPartition) bool) kmsg.Response {
+	body, _ := filter(structOf(resp), not(match))
+	return body.Addr().Interface().(kmsg.Response)
+}
+
+// Merge is a response of the partitions of a and then of b; what stands above
+// the topics is a's. Either may be nil. Neither is changed.
+func Merge(a, b kmsg.Response) kmsg.Response {
+	if a == nil {
+		return b
+	}
+	if b == nil {
+		return a
+	}
+	merged := clone(structOf(a))
+	from := structOf(b)
+	for _, f := range topicListFields(merged.Type()) {
+		list := merged.FieldByIndex(f.Index)
+		joined := reflect.AppendSlice(list.Slice3(0, list.Len(), list.Len()), from.FieldByIndex(f.Index))
+		list.Set(joined)
+	}
+	return merged.Addr().Interface().(kmsg.Response)
+}
+
+// filter copies a message, keeping only the partitions that keep wants, and
+// says whether any is left. Topics that lose all of theirs go too.
+func filter(msg reflect.Value, keep func(TopicPartition) bool) (reflect.Value, bool) {
+	c := clone(msg)
+	left := false
+	for _, list := range topicLists(c) {
+		kept := reflect.MakeSlice(list.Type(), 0, list.Len())
+		for i := range list.Len() {
+			if t, ok := filterTopic(list.Index(i), keep); ok {
+				kept = reflect.Append(kept, t)
+			}
+		}
+		list.Set(kept)
+		left = left || kept.Len() > 0
+	}
+	return c, left
+}
+
+func filterTopic(topic reflect.Value, keep func(TopicPartition) bool) (reflect.Value, bool) {
+	name := topicName(topic)
+	parts := partitionsOf(topic)
+	if !parts.IsValid() {
+		return topic, keep(TopicPartition{name, -1})
+	}
+	kept := reflect.MakeSlice(parts.Type(), 0, parts.Len())
+	for i := range parts.Len() {
+		if p := parts.Index(i); keep(TopicPartition{name, partitionNumber(p)}) {
+			kept = reflect.Append(kept, p)
+		}
+	}
+	c := clone(topic)
+	c.FieldByName("Partitions").Set(kept)
+	return c, kept.Len() > 0
+}
+
+// FillTopicNames writes the topic's name beside its id in a request that names
+// topics by id only (Produce and Fetch from version 13 on), so that what stands
+// further down the chain can go by names. Messages in which a client may choose
+// between the two are left as they are.
+func FillTopicNames(req kmsg.Request, name func(id [16]byte) string) {
+	switch r := req.(type) {
+	case *kmsg.ProduceRequest:
+		for i := range r.Topics {
+			fillName(&r.Topics[i].Topic, r.Topics[i].TopicID, name)
+		}
+	case *kmsg.FetchRequest:
+		for i := range r.Topics {
+			fillName(&r.Topics[i].Topic, r.Topics[i].TopicID, name)
+		}
+	}
+}
+
+func fillName(topic *string, id [16]byte, name func(id [16]byte) string) {
+	if *topic == "" && id != [16]byte{} {
+		*topic = name(id)
+	}
+}
+
+func structOf(msg any) reflect.Value { return reflect.ValueOf(msg).Elem() }
+
+// clone is an addressable copy of a struct; slices in it are shared.
+func clone(v reflect.Value) reflect.Value {
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	return c
+}
+
+// topicListFields finds the fields of a message that hold topics: Topics, and
+// in DeleteTopics before version 6 TopicNames, which is a list of strings.
+func topicListFields(t reflect.Type) []reflect.StructField {
+	var fields []reflect.StructField
+	for _, name := range []string{"Topics", "TopicNames"} {
+		if f, ok := t.FieldByName(name); ok && f.Type.Kind() == reflect.Slice {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+func topicLists(msg reflect.Value) []reflect.Value {
+	var lists []reflect.Value
+	for _, f := range topicListFields(msg.Type()) {
+		lists = append(lists, msg.FieldByIndex(f.Index))
+	}
+	return lists
+}
+
+// topicName reads the name of a topic entry, whether a string, a pointer to
+// one, or a field Topic of either kind; "" where there is none.
+func topicName(topic reflect.Value) string {
+	if topic.Kind() == reflect.Struct {
+		topic = topic.FieldByName("Topic")
+	}
+	switch {
+	case !topic.IsValid():
+		return ""
+	case topic.Kind() == reflect.Pointer:
+		if topic.IsNil() {
+			return ""
+		}
+		return topic.Elem().String()
+	}
+	return topic.String()
+}
+
+func partitionsOf(topic reflect.Value) reflect.Value {
+	if topic.Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	return topic.FieldByName("Partitions")
+}
+
+func partitionNumber(p reflect.Value) int32 {
+	if p.Kind() == reflect.Struct {
+		p = p.FieldByName("Partition")
+	}
+	return int32(p.Int())
+}

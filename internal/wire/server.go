@@ -1,0 +1,180 @@
+// Package wire turns bytes on a connection into Kafka requests and answers into
+// bytes.
+//
+// It owns the listener, the connections, the frames, the table of served
+// versions, the answers that report an error, and the judgement whether a batch
+// of records is sound. Every answer comes from a Handler.
+//
+// Bytes from a socket are hostile: no length or count is believed before the
+// bytes are there, and nothing that a client sends makes the process panic or
+// take memory beyond a stated limit.
+//
+// The package does not know what a topic, an offset or a producer's state is.
+package wire
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// A Server serves Kafka's protocol on any number of listeners. All of its
+// answers come from one Handler.
+type Server struct {
+	handler   Handler
+	topicName func(id [16]byte) string
+	log       *zap.Logger
+
+	ctx    context.Context // ends when Shutdown begins
+	cancel context.CancelFunc
+	nextID atomic.Int64
+	work   sync.WaitGroup
+
+	mu        sync.Mutex // guards what follows
+	closed    bool
+	listeners map[net.Listener]struct{}
+	conns     map[*Conn]struct{}
+}
+
+// NewServer makes a server. topicName gives the name of a topic id, "" for one
+// that is not known, so that handlers can go by names; nil knows none.
+func NewServer(handler Handler, topicName func(id [16]byte) string, log *zap.Logger) *Server {
+	if topicName == nil {
+		topicName = func([16]byte) string { return "" }
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Server{
+		handler: handler, topicName: topicName, log: log, ctx: ctx, cancel: cancel,
+		listeners: map[net.Listener]struct{}{}, conns: map[*Conn]struct{}{},
+	}
+}
+
+// An Advertised address is what clients are told to connect to. The zero value
+// tells each client the address that it did connect to.
+type Advertised struct {
+	Host string
+	Port int32
+}
+
+// ErrClosed is returned by Serve and ServeConn once Shutdown was called.
+var ErrClosed = errors.New("the server is closed")
+
+// Serve accepts connections until the listener fails or Shutdown is called, and
+// returns ErrClosed in the latter case.
+func (s *Server) Serve(l net.Listener, advertised Advertised) error {
+	if !s.track(l) {
+		l.Close()
+		return ErrClosed
+	}
+	for {
+		c, err := l.Accept()
+		switch {
+		case s.ctx.Err() != nil:
+			return ErrClosed
+		case errors.Is(err, net.ErrClosed):
+			return err
+		case err != nil:
+			// Out of descriptors, or a client that went away: serve on.
+			s.log.Warn("accepting a connection failed", zap.Error(err))
+			s.pause(acceptPause)
+			continue
+		}
+		s.ServeConn(c, advertised) //nolint:errcheck // closed: the next Accept says so
+	}
+}
+
+// acceptPause is how long a listener waits after a failure to accept.
+const acceptPause = 10 * time.Millisecond
+
+func (s *Server) pause(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.ctx.Done():
+	}
+}
+
+func (s *Server) track(l net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.listeners[l] = struct{}{}
+	return true
+}
+
+// ServeConn serves one connection in a goroutine of its own; it may be a pipe.
+// It takes the connection over and closes it.
+func (s *Server) ServeConn(c net.Conn, advertised Advertised) error {
+	if advertised == (Advertised{}) {
+		advertised = addressOf(c.LocalAddr())
+	}
+	conn := &Conn{
+		ID: s.nextID.Add(1), Remote: c.RemoteAddr().String(), Host: advertised.Host, Port: advertised.Port,
+		server: s, c: c, r: bufio.NewReaderSize(c, readAhead),
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		c.Close()
+		return ErrClosed
+	}
+	s.conns[conn] = struct{}{}
+	s.work.Go(func() {
+		conn.serve(s.ctx)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.conns, conn)
+	})
+	return nil
+}
+
+// addressOf splits an address into what a Metadata answer tells. The address of
+// a pipe has no port, and clients of a pipe bring their own dialer.
+func addressOf(a net.Addr) Advertised {
+	host, port, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return Advertised{Host: a.String(), Port: 9092}
+	}
+	n, _ := strconv.ParseInt(port, 10, 32)
+	return Advertised{Host: host, Port: int32(n)}
+}
+
+// Shutdown stops listening, lets requests that are being handled end and their
+// answers be written, and closes every connection. What has not ended when ctx
+// does is cut off. It may be called more than once.
+func (s *Server) Shutdown(ctx context.Context) {
+	s.mu.Lock()
+	s.closed = true
+	s.cancel()
+	for l := range s.listeners {
+		l.Close()
+	}
+	for c := range s.conns {
+		c.c.SetReadDeadline(time.Now()) //nolint:errcheck // wakes a blocked read
+	}
+	s.mu.Unlock()
+
+	done := make(chan struct{})
+	go func() { s.work.Wait(); close(done) }()
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	for c := range s.conns {
+		c.c.Close()
+	}
+	s.mu.Unlock()
+	<-done
+}
