@@ -19,6 +19,7 @@ import (
 	"github.com/fencepostmq/fencepost/internal/producer"
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/zap"
 )
 
 const (
@@ -45,12 +46,17 @@ type Options struct {
 	UnknownProducer producer.Policy
 	// Seed makes the cluster id and the topic ids; the same seed gives the same.
 	Seed uint64
+	// Memory is the most bytes of batches that are kept, 0 for no limit.
+	Memory int64
+	// Log is told when the memory is full; nil tells nobody.
+	Log *zap.Logger
 }
 
 // A Broker is the end of the chain of Handlers: it does the work.
 type Broker struct {
 	options   Options
 	clusterID string
+	memory    memory
 
 	mu         sync.Mutex // guards the topic map and what is handed out by name
 	random     *rand.Rand
@@ -68,8 +74,11 @@ const firstProducerID = 1000
 // New makes a broker without topics.
 func New(o Options) *Broker {
 	o.Partitions = max(o.Partitions, 1)
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
 	b := &Broker{
-		options: o, random: rand.New(rand.NewPCG(o.Seed, 0)), nextID: firstProducerID,
+		options: o, memory: memory{limit: o.Memory, log: o.Log}, random: rand.New(rand.NewPCG(o.Seed, 0)), nextID: firstProducerID,
 		topics: map[string]*topic{}, byID: map[[16]byte]*topic{}, txns: map[string]*identity{},
 	}
 	id := b.uuidLocked()

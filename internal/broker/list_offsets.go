@@ -1,8 +1,6 @@
 package broker
 
 import (
-	"errors"
-
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -90,24 +88,37 @@ func (p *partition) maxTimestamp() (timestamp, offset int64, ok bool) {
 	return timestamp, offset, true
 }
 
-// atOrAfter finds the first record of this time or later. The batch is looked
-// into outside of the lock.
+// atOrAfter finds the first record of this time or later. Batches are looked
+// into outside of the lock. The log finds the batch; only if its records of that
+// time lie below the log's start does the search go on behind it.
 func (p *partition) atOrAfter(timestamp int64) (ts, offset int64, ok bool) {
 	p.mu.Lock()
 	batch, start := p.log.AtOrAfter(timestamp), p.log.Start()
 	p.mu.Unlock()
-	ts, offset = -1, -1
-	if batch == nil {
-		return ts, offset, false
-	}
-	wire.EachRecord(batch, wire.MaxDecompressed, func(r wire.Record) error { //nolint:errcheck // it was sound when it was written
-		if r.Timestamp < timestamp || r.Offset < start {
-			return nil
+	for batch != nil {
+		var next int64
+		ts, offset, next = firstAtOrAfter(batch, timestamp, start)
+		if offset >= 0 {
+			return ts, offset, true
 		}
-		ts, offset, ok = r.Timestamp, r.Offset, true
-		return errFound
-	})
-	return ts, offset, ok
+		p.mu.Lock()
+		batch = p.log.Batch(next)
+		p.mu.Unlock()
+	}
+	return -1, -1, false
 }
 
-var errFound = errors.New("found")
+// firstAtOrAfter finds the first record of a batch that has this time or a later
+// one and an offset from start on, offset -1 for none, and the offset behind the
+// batch.
+func firstAtOrAfter(batch []byte, timestamp, start int64) (ts, offset, next int64) {
+	ts, offset = -1, -1
+	wire.EachRecord(batch, wire.MaxDecompressed, func(r wire.Record) error { //nolint:errcheck // it was sound when it was written
+		next = r.Offset + 1
+		if offset < 0 && r.Timestamp >= timestamp && r.Offset >= start {
+			ts, offset = r.Timestamp, r.Offset
+		}
+		return nil
+	})
+	return ts, offset, next
+}

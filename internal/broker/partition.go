@@ -6,6 +6,7 @@ import (
 	"github.com/fencepostmq/fencepost/internal/log"
 	"github.com/fencepostmq/fencepost/internal/producer"
 	"github.com/fencepostmq/fencepost/internal/wire"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // A partition is a log and the memory of the producers that wrote it.
@@ -14,17 +15,21 @@ type partition struct {
 	log       log.Log
 	producers *producer.Producers
 	waiting   map[chan struct{}]struct{} // fetches that wait for records
+	deleted   bool                       // what is still written goes nowhere
+
+	memory *memory // of the whole broker
 }
 
-func newPartition(unknown producer.Policy) *partition {
-	return &partition{producers: producer.New(unknown)}
+func newPartition(unknown producer.Policy, m *memory) *partition {
+	return &partition{producers: producer.New(unknown), memory: m}
 }
 
 // A placed batch is what became of a batch that was sound.
 type placed struct {
 	producer.Outcome
-	offset int64 // base offset, of the first copy for a duplicate; -1 if refused
-	start  int64 // log start offset
+	offset  int64    // base offset, of the first copy for a duplicate; -1 if refused
+	start   int64    // log start offset
+	refused *refusal // the lesson accepted it, and it could not be kept
 }
 
 // append judges a batch and, if it is accepted, writes it. A refused batch
@@ -32,7 +37,7 @@ type placed struct {
 func (p *partition) append(c *wire.CheckedBatch) placed {
 	p.mu.Lock()
 	at := p.appendLocked(c)
-	wake := p.takeWaitingLocked(at.Kind == producer.Accepted)
+	wake := p.takeWaitingLocked(at.offset >= 0 && at.Kind == producer.Accepted)
 	p.mu.Unlock()
 	notify(wake)
 	return at
@@ -46,6 +51,9 @@ func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 	}
 	switch at.Kind {
 	case producer.Accepted:
+		if at.refused = p.noRoomLocked(len(c.Raw)); at.refused != nil {
+			break
+		}
 		at.offset = p.log.Append(c.Raw, leaderEpoch, log.Meta{
 			Records: c.NumRecords, MaxTimestamp: c.MaxTimestamp, MaxTimestampDelta: c.MaxTimestampDelta,
 		})
@@ -57,6 +65,17 @@ func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 	}
 	at.start = p.log.Start()
 	return at
+}
+
+// noRoomLocked says why a batch of n bytes cannot be kept, nil if it can.
+func (p *partition) noRoomLocked(n int) *refusal {
+	if p.deleted {
+		return refuse(kerr.UnknownTopicOrPartition, "the topic was deleted")
+	}
+	if !p.memory.take(n) {
+		return refuse(kerr.KafkaStorageError, "the memory that this broker has for records is full")
+	}
+	return nil
 }
 
 // offsets are the log's ends. The high watermark and the last stable offset are
@@ -90,10 +109,24 @@ func (p *partition) trim(offset int64) (start int64, err error) {
 	if offset == -1 {
 		offset = p.log.End()
 	}
+	before := p.log.Size()
 	if err := p.log.Trim(offset); err != nil {
 		return 0, err
 	}
+	p.memory.give(before - p.log.Size())
 	return p.log.Start(), nil
+}
+
+// delete gives the partition's memory back and wakes who waits for records.
+func (p *partition) delete() {
+	p.mu.Lock()
+	if !p.deleted {
+		p.deleted = true
+		p.memory.give(p.log.Size())
+	}
+	wake := p.takeWaitingLocked(true)
+	p.mu.Unlock()
+	notify(wake)
 }
 
 // wait registers ch, which has room for one, to be told of the next records.
@@ -110,14 +143,6 @@ func (p *partition) leave(ch chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.waiting, ch)
-}
-
-// wake tells everybody who waits to look again.
-func (p *partition) wake() {
-	p.mu.Lock()
-	wake := p.takeWaitingLocked(true)
-	p.mu.Unlock()
-	notify(wake)
 }
 
 func (p *partition) takeWaitingLocked(any bool) []chan struct{} {

@@ -99,6 +99,9 @@ func (p *partition) produce(records []byte, rules wire.BatchRules, told *kmsg.Pr
 	}
 	at := p.append(&batch)
 	told.LogStartOffset, told.BaseOffset = at.start, at.offset
+	if at.refused != nil {
+		told.ErrorCode, told.ErrorMessage = at.refused.code, &at.refused.text
+	}
 	if err := outcomeErrors[at.Kind]; err != nil {
 		told.ErrorCode, told.ErrorMessage = err.Code, kmsg.StringPtr(at.Outcome.String())
 	}

@@ -109,7 +109,7 @@ func (b *Broker) create(spec topicSpec, validateOnly bool) (*topic, *refusal) {
 		return t, nil
 	}
 	for i := range t.partitions {
-		t.partitions[i] = newPartition(b.options.UnknownProducer)
+		t.partitions[i] = newPartition(b.options.UnknownProducer, &b.memory)
 	}
 	b.topics[t.name], b.byID[t.id] = t, t
 	b.partitions += len(t.partitions)
@@ -156,7 +156,7 @@ func (b *Broker) remove(t *topic) bool {
 	b.mu.Unlock()
 	if known {
 		for _, p := range t.partitions {
-			p.wake()
+			p.delete()
 		}
 	}
 	return known

@@ -17,7 +17,10 @@ import (
 const (
 	batchPrefix   = 12 // base offset and length, which the length does not count
 	batchOverhead = 61 // bytes before the first record
+	crcAt         = 17
 	crcFrom       = 21 // the checksum covers everything from the attributes on
+
+	maxTimestampAt = 35
 )
 
 // Bits of a batch's attributes.
@@ -75,8 +78,8 @@ type CheckedBatch struct {
 	Raw []byte
 
 	// MaxTimestampDelta is the offset delta of the first record that has the
-	// greatest timestamp, and MaxTimestamp, from the header of the batch, is
-	// replaced by that timestamp.
+	// greatest timestamp. A header that says another MaxTimestamp than that
+	// record's has been corrected, in Raw too.
 	MaxTimestampDelta int32
 }
 
@@ -194,8 +197,19 @@ func (c *CheckedBatch) checkRecords() *BatchError {
 	if err != nil {
 		return refuse(kerr.InvalidRecord, "%v", err)
 	}
-	c.MaxTimestamp = greatest
+	if greatest != c.MaxTimestamp {
+		c.correctMaxTimestamp(greatest)
+	}
 	return nil
+}
+
+// correctMaxTimestamp writes the greatest timestamp where the producer wrote
+// another, as Kafka does: lookups by time go by it.
+func (c *CheckedBatch) correctMaxTimestamp(timestamp int64) {
+	c.MaxTimestamp = timestamp
+	binary.BigEndian.PutUint64(c.Raw[maxTimestampAt:], uint64(timestamp))
+	c.CRC = int32(crc32.Checksum(c.Raw[crcFrom:], castagnoli))
+	binary.BigEndian.PutUint32(c.Raw[crcAt:], uint32(c.CRC))
 }
 
 // A Record is one record of a batch. Its byte slices alias the batch, or the

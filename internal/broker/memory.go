@@ -1,0 +1,39 @@
+package broker
+
+import (
+	"sync/atomic"
+
+	"github.com/dustin/go-humanize"
+	"go.uber.org/zap"
+)
+
+// memory bounds the records that are kept, all partitions together. What has
+// been acknowledged is never thrown away to make room.
+type memory struct {
+	limit int64 // bytes of batches; 0 for no limit
+	used  atomic.Int64
+	told  atomic.Bool // that it is full
+	log   *zap.Logger
+}
+
+// take asks for room for n bytes. It is refused as a whole.
+func (m *memory) take(n int) bool {
+	if m.used.Add(int64(n)) <= m.limit || m.limit == 0 {
+		return true
+	}
+	m.used.Add(-int64(n))
+	if !m.told.Swap(true) {
+		m.log.Warn("the memory for records is full: Produce is refused with KAFKA_STORAGE_ERROR; "+
+			"give it more with --memory, or let records go with DeleteRecords or DeleteTopics",
+			zap.String("memory", humanize.IBytes(uint64(m.limit))))
+	}
+	return false
+}
+
+// give returns room for n bytes.
+func (m *memory) give(n int64) {
+	m.used.Add(-n)
+	if n > 0 {
+		m.told.Store(false)
+	}
+}

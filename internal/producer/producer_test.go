@@ -1,0 +1,500 @@
+package producer_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/fencepostmq/fencepost/internal/producer"
+)
+
+// Producer ids.
+const (
+	a = int64(1000)
+	b = int64(1001)
+)
+
+// A step sends one batch. Accepted batches are wanted as "accepted 3", with the
+// base offset that the log gave them.
+type step struct {
+	producer int64
+	epoch    int16
+	first    int32
+	records  int32
+	want     string
+}
+
+func (s step) batch() producer.Batch {
+	return producer.Batch{ProducerID: s.producer, Epoch: s.epoch, First: s.first, Records: s.records}
+}
+
+// A partition is a memory of producers and the end of a log that has no bytes.
+type partition struct {
+	*producer.Producers
+	end int64
+}
+
+func newPartition(p producer.Policy) *partition { return &partition{Producers: producer.New(p)} }
+
+// produce checks and, if accepted, appends and records. The timestamp that it
+// records tells the copies of a batch apart.
+func (p *partition) produce(batch producer.Batch) string {
+	outcome := p.Check(batch)
+	if outcome.Kind != producer.Accepted {
+		return outcome.String()
+	}
+	base := p.end
+	p.end += int64(batch.Records)
+	p.Record(batch, base, timestampAt(base))
+	return fmt.Sprintf("%v %d", outcome, base)
+}
+
+// timestampAt is the timestamp of whatever was appended at this offset.
+func timestampAt(baseOffset int64) int64 { return 1_700_000_000_000 + baseOffset }
+
+// play sends each step and compares the outcome. A refused batch must leave the
+// end of the log and all that is known as they were.
+func play(t *testing.T, p *partition, steps []step) {
+	t.Helper()
+	for i, s := range steps {
+		end, known := p.end, slices.Collect(p.All())
+		got := p.produce(s.batch())
+		if got != s.want {
+			t.Fatalf("step %d, %+v: %s, want %s", i, s.batch(), got, s.want)
+		}
+		if p.end != end {
+			continue
+		}
+		if diff := cmp.Diff(known, slices.Collect(p.All())); diff != "" {
+			t.Fatalf("step %d, %+v: refused, yet it changed what is known:\n%s", i, s.batch(), diff)
+		}
+	}
+}
+
+// A story is a list of steps under a sentence that says what they show.
+type story struct {
+	name  string
+	steps []step
+}
+
+func tell(t *testing.T, policy producer.Policy, stories []story) {
+	t.Helper()
+	for _, s := range stories {
+		t.Run(s.name, func(t *testing.T) { play(t, newPartition(policy), s.steps) })
+	}
+}
+
+func TestWorkedTrace(t *testing.T) {
+	play(t, newPartition(producer.Refuse), []step{
+		{a, 0, 0, 3, "accepted 0"},
+		{a, 0, 3, 2, "accepted 3"},
+		{a, 0, 3, 2, "duplicate of base offset 3"},
+		{a, 0, 7, 1, "out of order: expected 5, got 7"},
+		{a, 1, 7, 1, "out of order: expected 0, got 7"},
+		{a, 1, 0, 1, "accepted 5"},
+		{a, 0, 5, 1, "fenced by epoch 1"},
+	})
+}
+
+func TestRule1_producer_without_state(t *testing.T) {
+	tell(t, producer.Refuse, []story{
+		{"begins at 0", []step{{a, 0, 0, 3, "accepted 0"}}},
+		{"begins at 0 in any epoch", []step{{a, 7, 0, 3, "accepted 0"}}},
+		{"is refused one too late", []step{{a, 0, 1, 1, "out of order: expected 0, got 1"}}},
+		{"is refused at the highest sequence", []step{{a, 0, highest, 1, "out of order: expected 0, got 2147483647"}}},
+		{"is refused in a later epoch too", []step{{a, 3, 5, 1, "out of order: expected 0, got 5"}}},
+		{"stays without state when refused", []step{
+			{a, 5, 5, 1, "out of order: expected 0, got 5"},
+			{a, 5, 6, 1, "out of order: expected 0, got 6"},
+			{a, 0, 0, 1, "accepted 0"}, // epoch 5 does not fence it
+		}},
+		{"is not helped by a producer that has state", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{b, 0, 3, 1, "out of order: expected 0, got 3"},
+			{b, 0, 0, 1, "accepted 3"},
+		}},
+	})
+}
+
+func TestRule1_under_accept(t *testing.T) {
+	tell(t, producer.Accept, []story{
+		{"begins anywhere", []step{
+			{a, 0, 41, 2, "accepted 0"},
+			{a, 0, 43, 1, "accepted 2"},
+		}},
+		{"begins at 0 as well", []step{{a, 0, 0, 1, "accepted 0"}}},
+		{"is remembered from where it began", []step{
+			{a, 0, 41, 2, "accepted 0"},
+			{a, 0, 41, 2, "duplicate of base offset 0"},
+			{a, 0, 44, 1, "out of order: expected 43, got 44"},
+			{a, 0, 40, 1, "out of order: expected 43, got 40"},
+		}},
+		{"says nothing about a newer epoch", []step{
+			{a, 0, 41, 2, "accepted 0"},
+			{a, 1, 43, 1, "out of order: expected 0, got 43"},
+			{a, 1, 0, 1, "accepted 2"},
+		}},
+		{"is asked of each producer once", []step{
+			{a, 0, 41, 1, "accepted 0"},
+			{b, 0, 7, 1, "accepted 1"},
+			{a, 0, 8, 1, "out of order: expected 42, got 8"},
+		}},
+	})
+}
+
+func TestRule2_older_epoch(t *testing.T) {
+	tell(t, producer.Refuse, []story{
+		{"is fenced when it goes on", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 1, 0, 1, "accepted 3"},
+			{a, 0, 3, 1, "fenced by epoch 1"},
+		}},
+		{"is fenced when it goes on where the newer epoch stands", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 1, 0, 3, "accepted 3"},
+			{a, 0, 3, 1, "fenced by epoch 1"},
+		}},
+		{"is fenced when it begins anew", []step{
+			{a, 2, 0, 3, "accepted 0"},
+			{a, 1, 0, 1, "fenced by epoch 2"},
+		}},
+		{"is fenced when it replays what was accepted under it", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 1, 0, 1, "accepted 3"},
+			{a, 0, 0, 3, "fenced by epoch 1"},
+		}},
+		{"is fenced when its sequences are those of a newer epoch's batch", []step{
+			{a, 1, 0, 3, "accepted 0"},
+			{a, 0, 0, 3, "fenced by epoch 1"},
+		}},
+		{"is fenced by the highest epoch", []step{
+			{a, math.MaxInt16, 0, 1, "accepted 0"},
+			{a, math.MaxInt16 - 1, 0, 1, "fenced by epoch 32767"},
+		}},
+		{"fences no other producer", []step{
+			{a, 1, 0, 1, "accepted 0"},
+			{b, 0, 0, 1, "accepted 1"},
+		}},
+	})
+}
+
+func TestRule3_newer_epoch(t *testing.T) {
+	tell(t, producer.Refuse, []story{
+		{"begins at 0", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 1, 0, 1, "accepted 3"},
+			{a, 1, 1, 1, "accepted 4"},
+		}},
+		{"may skip epochs", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 9, 0, 1, "accepted 3"},
+		}},
+		{"does not go on where the old one stood", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 1, 3, 1, "out of order: expected 0, got 3"},
+		}},
+		{"is no replay of the old epoch's batch", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 0, 3, 2, "accepted 3"},
+			{a, 1, 3, 2, "out of order: expected 0, got 3"},
+			{a, 1, 0, 3, "accepted 5"},
+			{a, 1, 0, 3, "duplicate of base offset 5"},
+		}},
+		{"begins with an empty window", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 0, 3, 2, "accepted 3"},
+			{a, 1, 0, 1, "accepted 5"},
+			{a, 1, 3, 2, "out of order: expected 1, got 3"},
+			{a, 1, 0, 3, "out of order: expected 1, got 0"},
+		}},
+		{"does not fence when refused", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 1, 7, 1, "out of order: expected 0, got 7"},
+			{a, 0, 3, 1, "accepted 3"},
+		}},
+		{"keeps the old window when refused", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 0, 3, 2, "accepted 3"},
+			{a, 1, 7, 1, "out of order: expected 0, got 7"},
+			{a, 0, 0, 3, "duplicate of base offset 0"},
+			{a, 0, 3, 2, "duplicate of base offset 3"},
+		}},
+	})
+}
+
+func TestRule4_same_epoch(t *testing.T) {
+	tell(t, producer.Refuse, []story{
+		{"goes on after the newest batch", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 0, 3, 2, "accepted 3"},
+			{a, 0, 5, 1, "accepted 5"},
+		}},
+		{"answers every remembered batch as a duplicate", []step{
+			{a, 0, 0, 1, "accepted 0"},
+			{a, 0, 1, 2, "accepted 1"},
+			{a, 0, 3, 1, "accepted 3"},
+			{a, 0, 4, 3, "accepted 4"},
+			{a, 0, 7, 1, "accepted 7"},
+			{a, 0, 0, 1, "duplicate of base offset 0"},
+			{a, 0, 1, 2, "duplicate of base offset 1"},
+			{a, 0, 3, 1, "duplicate of base offset 3"},
+			{a, 0, 4, 3, "duplicate of base offset 4"},
+			{a, 0, 7, 1, "duplicate of base offset 7"},
+		}},
+		{"refuses a gap of one record", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 0, 4, 1, "out of order: expected 3, got 4"},
+		}},
+		{"refuses a beginning anew", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 0, 3, 2, "accepted 3"},
+			{a, 0, 0, 2, "out of order: expected 5, got 0"},
+		}},
+		{"takes the batch that a gap left out", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{a, 0, 4, 1, "out of order: expected 3, got 4"},
+			{a, 0, 3, 1, "accepted 3"},
+			{a, 0, 4, 1, "accepted 4"},
+		}},
+	})
+}
+
+// fill is six batches of two records; the window holds the last five.
+var fill = []step{
+	{a, 0, 0, 2, "accepted 0"},
+	{a, 0, 2, 2, "accepted 2"},
+	{a, 0, 4, 2, "accepted 4"},
+	{a, 0, 6, 2, "accepted 6"},
+	{a, 0, 8, 2, "accepted 8"},
+	{a, 0, 10, 2, "accepted 10"},
+}
+
+func after(first []step, then ...step) []step { return append(slices.Clone(first), then...) }
+
+// TestMistakes has a story for each way in which brokers and mocks of brokers
+// are known to get this wrong.
+func TestMistakes(t *testing.T) {
+	tell(t, producer.Refuse, []story{
+		{"an old sequence outside the window is no duplicate", after(fill,
+			step{a, 0, 0, 2, "out of order: expected 12, got 0"},
+			step{a, 0, 2, 2, "duplicate of base offset 2"},
+		)},
+		{"a part of a remembered batch is no duplicate", after(fill,
+			step{a, 0, 8, 1, "out of order: expected 12, got 8"},
+			step{a, 0, 9, 1, "out of order: expected 12, got 9"},
+			step{a, 0, 11, 1, "out of order: expected 12, got 11"},
+		)},
+		{"the same first with another last is no duplicate", after(fill,
+			step{a, 0, 10, 1, "out of order: expected 12, got 10"},
+			step{a, 0, 10, 3, "out of order: expected 12, got 10"},
+		)},
+		{"the same last with another first is no duplicate", after(fill,
+			step{a, 0, 11, 1, "out of order: expected 12, got 11"},
+			step{a, 0, 9, 3, "out of order: expected 12, got 9"},
+		)},
+		{"two remembered batches sent as one are no duplicate", after(fill,
+			step{a, 0, 8, 4, "out of order: expected 12, got 8"},
+			step{a, 0, 2, 10, "out of order: expected 12, got 2"},
+		)},
+		{"a remembered batch and a new one sent as one are no duplicate and not new", after(fill,
+			step{a, 0, 10, 4, "out of order: expected 12, got 10"},
+			step{a, 0, 12, 2, "accepted 12"},
+		)},
+		{"a duplicate is answered with the first offset, each time", after(fill,
+			step{a, 0, 4, 2, "duplicate of base offset 4"},
+			step{a, 0, 12, 1, "accepted 12"},
+			step{a, 0, 4, 2, "duplicate of base offset 4"},
+			step{a, 0, 4, 2, "duplicate of base offset 4"},
+		)},
+		{"a replay pushes nothing out of the window", after(fill,
+			step{a, 0, 10, 2, "duplicate of base offset 10"},
+			step{a, 0, 10, 2, "duplicate of base offset 10"},
+			step{a, 0, 2, 2, "duplicate of base offset 2"},
+			step{a, 0, 2, 2, "duplicate of base offset 2"},
+			step{a, 0, 4, 2, "duplicate of base offset 4"},
+			step{a, 0, 12, 1, "accepted 12"},
+			step{a, 0, 2, 2, "out of order: expected 13, got 2"},
+			step{a, 0, 4, 2, "duplicate of base offset 4"},
+		)},
+		{"a replay does not move the expected sequence back", after(fill,
+			step{a, 0, 6, 2, "duplicate of base offset 6"},
+			step{a, 0, 12, 1, "accepted 12"},
+		)},
+		{"a refused batch changes neither log nor window nor epoch", after(fill,
+			step{a, 0, 13, 1, "out of order: expected 12, got 13"},
+			step{a, 0, 14, 1, "out of order: expected 12, got 14"},
+			step{a, 1, 12, 1, "out of order: expected 0, got 12"},
+			step{b, 4, 12, 1, "out of order: expected 0, got 12"},
+			step{a, 0, 2, 2, "duplicate of base offset 2"},
+			step{a, 0, 12, 1, "accepted 12"},
+			step{b, 0, 0, 1, "accepted 13"},
+		)},
+		{"a fenced batch changes nothing", after(fill,
+			step{a, 2, 0, 1, "accepted 12"},
+			step{a, 1, 0, 1, "fenced by epoch 2"},
+			step{a, 0, 10, 2, "fenced by epoch 2"},
+			step{a, 2, 0, 1, "duplicate of base offset 12"},
+			step{a, 2, 1, 1, "accepted 13"},
+		)},
+		{"producers do not count for each other", []step{
+			{a, 0, 0, 3, "accepted 0"},
+			{b, 0, 0, 3, "accepted 3"},
+			{a, 0, 0, 3, "duplicate of base offset 0"},
+			{b, 0, 0, 3, "duplicate of base offset 3"},
+			{b, 0, 3, 1, "accepted 6"},
+			{a, 0, 3, 1, "accepted 7"},
+		}},
+	})
+}
+
+func TestMistake_one_counter_for_all_partitions(t *testing.T) {
+	first, second := newPartition(producer.Refuse), newPartition(producer.Refuse)
+	play(t, first, []step{{a, 1, 0, 3, "accepted 0"}})
+	play(t, second, []step{
+		{a, 1, 3, 1, "out of order: expected 0, got 3"},
+		{a, 0, 0, 3, "accepted 0"}, // neither known nor fenced here
+		{a, 0, 3, 1, "accepted 3"},
+	})
+	play(t, first, []step{
+		{a, 1, 0, 3, "duplicate of base offset 0"},
+		{a, 1, 3, 1, "accepted 3"},
+	})
+}
+
+func TestWrap(t *testing.T) {
+	tell(t, producer.Accept, []story{
+		{"comes after a batch that ends exactly at the highest sequence", []step{
+			{a, 0, highest - 2, 3, "accepted 0"},
+			{a, 0, 0, 1, "accepted 3"},
+			{a, 0, 1, 1, "accepted 4"},
+		}},
+		{"comes after a single record at the highest sequence", []step{
+			{a, 0, highest, 1, "accepted 0"},
+			{a, 0, 1, 1, "out of order: expected 0, got 1"},
+			{a, 0, highest, 1, "duplicate of base offset 0"},
+			{a, 0, 0, 1, "accepted 1"},
+		}},
+		{"comes within a batch that straddles it", []step{
+			{a, 0, highest - 1, 4, "accepted 0"},
+			{a, 0, 0, 1, "out of order: expected 2, got 0"},
+			{a, 0, 2, 1, "accepted 4"},
+		}},
+		{"leaves a replay that straddles a duplicate", []step{
+			{a, 0, highest - 1, 4, "accepted 0"},
+			{a, 0, 2, 1, "accepted 4"},
+			{a, 0, highest - 1, 4, "duplicate of base offset 0"},
+		}},
+		{"tells batches apart that straddle by different counts", []step{
+			{a, 0, highest - 1, 4, "accepted 0"},
+			{a, 0, highest - 1, 3, "out of order: expected 2, got 2147483646"},
+			{a, 0, highest - 1, 5, "out of order: expected 2, got 2147483646"},
+			{a, 0, highest - 1, 2, "out of order: expected 2, got 2147483646"},
+		}},
+		{"keeps the window on both sides", []step{
+			{a, 0, highest - 3, 2, "accepted 0"},
+			{a, 0, highest - 1, 2, "accepted 2"},
+			{a, 0, 0, 2, "accepted 4"},
+			{a, 0, highest - 3, 2, "duplicate of base offset 0"},
+			{a, 0, highest - 1, 2, "duplicate of base offset 2"},
+			{a, 0, 0, 2, "duplicate of base offset 4"},
+			{a, 0, 2, 1, "accepted 6"},
+		}},
+		{"does not make the highest sequence the one before a beginning", []step{
+			{a, 0, 0, 1, "accepted 0"},
+			{a, 0, highest, 1, "out of order: expected 1, got 2147483647"},
+		}},
+	})
+}
+
+func TestCheck_gives_the_evidence_of_its_kind_and_no_other(t *testing.T) {
+	p := newPartition(producer.Refuse)
+	play(t, p, []step{{b, 3, 0, 3, "accepted 0"}, {a, 3, 0, 3, "accepted 3"}, {a, 3, 3, 2, "accepted 6"}})
+	for _, tt := range []struct {
+		name  string
+		batch producer.Batch
+		want  producer.Outcome
+	}{
+		{"accepted", producer.Batch{ProducerID: a, Epoch: 3, First: 5, Records: 1}, producer.Outcome{Kind: producer.Accepted}},
+		{"duplicate", producer.Batch{ProducerID: a, Epoch: 3, First: 0, Records: 3},
+			producer.Outcome{Kind: producer.Duplicate, BaseOffset: 3, Timestamp: timestampAt(3)}},
+		{"out of order", producer.Batch{ProducerID: a, Epoch: 3, First: 7, Records: 1},
+			producer.Outcome{Kind: producer.OutOfOrder, Expected: 5, Got: 7}},
+		{"fenced", producer.Batch{ProducerID: a, Epoch: 2, First: 7, Records: 1},
+			producer.Outcome{Kind: producer.Fenced, Epoch: 3}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, p.Check(tt.batch)); diff != "" {
+				t.Errorf("Check(%+v) (-want +got):\n%s", tt.batch, diff)
+			}
+		})
+	}
+}
+
+func TestAll_shows_the_newest_batch_of_each_producer_by_id(t *testing.T) {
+	p := newPartition(producer.Accept)
+	play(t, p, []step{
+		{b, 0, highest - 1, 4, "accepted 0"},
+		{7, 2, 0, 1, "accepted 4"},
+		{a, 0, 0, 3, "accepted 5"},
+		{a, 1, 0, 2, "accepted 8"},
+		{a, 1, 2, 5, "accepted 10"},
+		{a, 1, 0, 2, "duplicate of base offset 8"},
+		{math.MaxInt64, 0, 0, 1, "accepted 15"},
+	})
+	want := []producer.Info{
+		{ProducerID: 7, Epoch: 2, LastSequence: 0, LastTimestamp: timestampAt(4), BaseOffset: 4, LastOffset: 4},
+		{ProducerID: a, Epoch: 1, LastSequence: 6, LastTimestamp: timestampAt(10), BaseOffset: 10, LastOffset: 14},
+		{ProducerID: b, Epoch: 0, LastSequence: 1, LastTimestamp: timestampAt(0), BaseOffset: 0, LastOffset: 3},
+		{ProducerID: math.MaxInt64, LastTimestamp: timestampAt(15), BaseOffset: 15, LastOffset: 15},
+	}
+	if diff := cmp.Diff(want, slices.Collect(p.All())); diff != "" {
+		t.Errorf("All() (-want +got):\n%s", diff)
+	}
+	if p.Len() != len(want) {
+		t.Errorf("Len() = %d, want %d", p.Len(), len(want))
+	}
+}
+
+func TestAll_ends_when_the_caller_has_enough(t *testing.T) {
+	p := newPartition(producer.Refuse)
+	play(t, p, []step{{a, 0, 0, 1, "accepted 0"}, {b, 0, 0, 1, "accepted 1"}})
+	var seen []int64
+	for info := range p.All() {
+		seen = append(seen, info.ProducerID)
+		break
+	}
+	if diff := cmp.Diff([]int64{a}, seen); diff != "" {
+		t.Errorf("producers seen (-want +got):\n%s", diff)
+	}
+}
+
+func TestNew_knows_nobody(t *testing.T) {
+	p := producer.New(producer.Refuse)
+	if p.Len() != 0 || slices.Collect(p.All()) != nil {
+		t.Errorf("knows %v", slices.Collect(p.All()))
+	}
+}
+
+// TestBatch_outside_its_ranges_does_not_panic asks about numbers that the caller
+// should have turned away.
+func TestBatch_outside_its_ranges_does_not_panic(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := producer.New(producer.Policy(rapid.Uint8Max(2).Draw(t, "policy")))
+		for range rapid.IntRange(1, 12).Draw(t, "batches") {
+			batch := producer.Batch{
+				ProducerID: rapid.Int64Range(-2, 2).Draw(t, "producer"),
+				Epoch:      rapid.Int16().Draw(t, "epoch"),
+				First:      rapid.Int32().Draw(t, "first"),
+				Records:    rapid.Int32().Draw(t, "records"),
+			}
+			_ = p.Check(batch).String()
+			p.Record(batch, rapid.Int64().Draw(t, "base offset"), rapid.Int64().Draw(t, "timestamp"))
+			_ = producer.Contains(batch.First, batch.Records, rapid.Int32().Draw(t, "sequence"))
+			_ = slices.Collect(p.All())
+		}
+	})
+}
