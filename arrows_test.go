@@ -24,6 +24,7 @@ var arrows = map[string]struct {
 	"internal/fault":    {[]string{"internal/wire", "internal/producer"}, "it sees requests and answers, never a partition, so that it works before any cluster; of producer it uses the sequence arithmetic"},
 	"internal/journal":  {[]string{"internal/wire", "internal/producer"}, "it sees requests and answers, never a partition, so that it works before any cluster; of producer it uses the sequence arithmetic"},
 	"internal/broker":   {[]string{"internal/wire", "internal/producer", "internal/log"}, "it joins the leaves, and does not know that faults exist nor who watches"},
+	"internal/scenario": {[]string{"internal/fault"}, "it reads files, and does not know how a broker is run"},
 	"internal/web":      {[]string{"internal/fault", "internal/journal"}, "it shows what the two know"},
 	"":                  {[]string{"internal/..."}, "it builds everything"},
 	"cmd/fencepost":     {[]string{"", "internal/..."}, "it builds everything"},

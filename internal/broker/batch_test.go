@@ -21,6 +21,7 @@ const (
 	magicAt    = 16
 	crcAt      = 17
 	coveredAt  = 21 // where the checksum begins to cover
+	codecAt    = 22 // the lowest bits of the attributes
 	sequenceAt = 53
 	headerSize = 61
 )

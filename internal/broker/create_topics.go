@@ -36,6 +36,11 @@ func (b *Broker) createTopics(r *kmsg.CreateTopicsRequest) kmsg.Response {
 }
 
 func (b *Broker) createTopic(asked *kmsg.CreateTopicsRequestTopic, validateOnly bool) kmsg.CreateTopicsResponseTopic {
+	// The name comes first, as in Kafka: a program that makes its topics and is
+	// content with TOPIC_ALREADY_EXISTS may ask for any number of replicas.
+	if refused := b.free(asked.Topic); refused != nil {
+		return notCreated(asked.Topic, refused)
+	}
 	spec, refused := specOf(asked)
 	if refused != nil {
 		return notCreated(asked.Topic, refused)

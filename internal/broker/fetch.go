@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -12,7 +13,8 @@ import (
 //
 // The first batch of the first partition that has data comes whole whatever the
 // limits say; what follows is cut at them, in the middle of a batch if need be.
-// A fetch that finds fewer than min bytes waits for more, up to max wait.
+// A fetch that finds fewer than min bytes waits for more, up to max wait; an
+// error in one of its partitions, or its topic being deleted, ends the wait.
 //
 // Differences from Apache Kafka: no fetch sessions (KIP-227); every request is
 // answered with session id 0, which tells the client so.
@@ -43,9 +45,13 @@ func (b *Broker) fetch(ctx context.Context, r *kmsg.FetchRequest) kmsg.Response 
 			}
 		}
 		f := fetching{broker: b, request: r, left: min(int(r.MaxBytes), maxFetch)}
+		enough := min(int(r.MinBytes), f.left) // as Kafka has it: more can never come
 		resp := f.read()
-		if f.failed || f.bytes >= int(r.MinBytes) || len(waitOn) == 0 || r.MaxWaitMillis <= 0 {
+		if f.failed || f.more || f.bytes >= enough || len(waitOn) == 0 || r.MaxWaitMillis <= 0 {
 			return resp
+		}
+		if !slices.Equal(b.fetched(r), waitOn) {
+			return resp // a topic was deleted, and what is waited for never comes
 		}
 		if timer == nil {
 			t := time.NewTimer(time.Duration(r.MaxWaitMillis) * time.Millisecond)
@@ -83,6 +89,7 @@ type fetching struct {
 	left    int  // bytes that may still be added
 	bytes   int  // bytes of records so far
 	failed  bool // an answer that is not worth waiting for
+	more    bool // records lie behind those that were read, though no limit cut them
 }
 
 func (f *fetching) read() *kmsg.FetchResponse {
@@ -119,6 +126,7 @@ func (f *fetching) topic(asked *kmsg.FetchRequestTopic) (told kmsg.FetchResponse
 func (f *fetching) partition(from *partition, asked *kmsg.FetchRequestTopicPartition, told *kmsg.FetchResponseTopicPartition) {
 	if asked.CurrentLeaderEpoch > leaderEpoch {
 		told.ErrorCode = kerr.UnknownLeaderEpoch.Code
+		f.failed = true
 		return
 	}
 	limit := min(int(asked.PartitionMaxBytes), f.left)
@@ -138,6 +146,7 @@ func (f *fetching) partition(from *partition, asked *kmsg.FetchRequestTopicParti
 	if len(v.records) > 0 {
 		told.RecordBatches = v.records
 	}
+	f.more = f.more || v.more
 	f.bytes += len(v.records)
 	f.left -= len(v.records)
 }

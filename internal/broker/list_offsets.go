@@ -11,7 +11,7 @@ import (
 // Earliest (-2, and -4 for the earliest local one), latest (-1), the record of
 // the greatest timestamp (-3), the first record at or after a time, also inside
 // a compressed batch. -5, the last tiered offset, is answered -1: nothing is
-// tiered here.
+// tiered here. A partition that is named twice is told once, INVALID_REQUEST.
 
 // The timestamps that mean something else (ListOffsetsRequest), each with the
 // version that brought it.
@@ -27,25 +27,35 @@ var sinceVersion = map[int64]int16{latestOffset: 0, earliestOffset: 0, maxTimest
 
 func (b *Broker) listOffsets(r *kmsg.ListOffsetsRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.ListOffsetsResponse)
+	times := map[wire.TopicPartition]int{}
+	for tp := range wire.Partitions(r) {
+		times[tp]++
+	}
 	for i := range r.Topics {
 		asked := &r.Topics[i]
 		t := b.lookup(asked.Topic)
 		told := kmsg.ListOffsetsResponseTopic{Topic: asked.Topic}
 		for j := range asked.Partitions {
-			p := listed(t.partition(asked.Partitions[j].Partition), &asked.Partitions[j], r.Version)
-			told.Partitions = append(told.Partitions, p)
+			p := &asked.Partitions[j]
+			tp := wire.TopicPartition{Topic: asked.Topic, Partition: p.Partition}
+			if n := times[tp]; n > 0 {
+				told.Partitions = append(told.Partitions, listed(t.partition(p.Partition), p, r.Version, n > 1))
+			}
+			delete(times, tp) // told once
 		}
 		resp.Topics = append(resp.Topics, told)
 	}
 	return resp
 }
 
-func listed(from *partition, asked *kmsg.ListOffsetsRequestTopicPartition, version int16) kmsg.ListOffsetsResponseTopicPartition {
+func listed(from *partition, asked *kmsg.ListOffsetsRequestTopicPartition, version int16, twice bool) kmsg.ListOffsetsResponseTopicPartition {
 	p := kmsg.NewListOffsetsResponseTopicPartition()
 	p.Partition = asked.Partition
 	p.Timestamp, p.Offset, p.LeaderEpoch = -1, -1, -1
 	since, special := sinceVersion[asked.Timestamp]
 	switch {
+	case twice:
+		p.ErrorCode = kerr.InvalidRequest.Code
 	case from == nil:
 		p.ErrorCode = kerr.UnknownTopicOrPartition.Code
 	case asked.CurrentLeaderEpoch > leaderEpoch:

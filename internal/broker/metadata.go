@@ -44,11 +44,14 @@ func (b *Broker) asked(r *kmsg.MetadataRequest) []found {
 		return b.all()
 	}
 	var all []found
-	seen := map[string]bool{}
+	seen, seenID := map[string]bool{}, map[[16]byte]bool{}
 	for i := range r.Topics {
 		asked := &r.Topics[i]
 		if asked.TopicID != [16]byte{} || asked.Topic == nil {
-			all = append(all, b.findID(r.Version, asked.TopicID))
+			if !seenID[asked.TopicID] {
+				seenID[asked.TopicID] = true
+				all = append(all, b.findID(r.Version, asked.TopicID))
+			}
 			continue
 		}
 		if !seen[*asked.Topic] {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
@@ -216,7 +217,7 @@ func wantCode(t testing.TB, code int16, want string) {
 // want compares what was told with what should have been.
 func want[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(kmsg.Tags{})); diff != "" {
 		t.Errorf("%s (- wanted, + got):\n%s", what, diff)
 	}
 }

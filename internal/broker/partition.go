@@ -90,6 +90,7 @@ func (p *partition) offsets() (start, end int64) {
 type view struct {
 	start, end int64
 	records    []byte // the log's own memory: read only
+	more       bool   // maxBytes was not reached, and neither was the log's end
 	err        error  // log.ErrOutOfRange
 }
 
@@ -99,6 +100,10 @@ func (p *partition) read(offset int64, maxBytes int) view {
 	defer p.mu.Unlock()
 	v := view{start: p.log.Start(), end: p.log.End()}
 	v.records, v.err = p.log.Read(offset, maxBytes)
+	if n := len(v.records); n > 0 && n < maxBytes {
+		newest := p.log.Batch(v.end - 1)
+		v.more = &v.records[n-1] != &newest[len(newest)-1]
+	}
 	return v
 }
 
@@ -113,7 +118,9 @@ func (p *partition) trim(offset int64) (start int64, err error) {
 	if err := p.log.Trim(offset); err != nil {
 		return 0, err
 	}
-	p.memory.give(before - p.log.Size())
+	if !p.deleted { // else all of it was given back
+		p.memory.give(before - p.log.Size())
+	}
 	return p.log.Start(), nil
 }
 

@@ -116,11 +116,8 @@ func (b *Broker) create(spec topicSpec, validateOnly bool) (*topic, *refusal) {
 	return t, nil
 }
 
-// check judges a name and a count by themselves.
+// check judges a count by itself.
 func (s topicSpec) check() *refusal {
-	if problem := badTopicName(s.name); problem != "" {
-		return refuse(kerr.InvalidTopicException, "Topic name is invalid: %s", problem)
-	}
 	if s.partitions < 1 {
 		return refuse(kerr.InvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
 	}
@@ -130,13 +127,30 @@ func (s topicSpec) check() *refusal {
 	return nil
 }
 
+// free says why there cannot be a new topic of this name, nil if there can.
+func (b *Broker) free(name string) *refusal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.freeLocked(name)
+}
+
+func (b *Broker) freeLocked(name string) *refusal {
+	if problem := badTopicName(name); problem != "" {
+		return refuse(kerr.InvalidTopicException, "Topic name is invalid: %s", problem)
+	}
+	if b.topics[name] != nil {
+		return refuse(kerr.TopicAlreadyExists, "Topic '%s' already exists.", name)
+	}
+	if other := b.collisionLocked(name); other != "" {
+		return refuse(kerr.InvalidTopicException, "Topic '%s' collides with existing topic: %s", name, other)
+	}
+	return nil
+}
+
 // roomLocked judges a name and a count beside the topics that there are.
 func (b *Broker) roomLocked(s topicSpec) *refusal {
-	if b.topics[s.name] != nil {
-		return refuse(kerr.TopicAlreadyExists, "Topic '%s' already exists.", s.name)
-	}
-	if other := b.collisionLocked(s.name); other != "" {
-		return refuse(kerr.InvalidTopicException, "Topic '%s' collides with existing topic: %s", s.name, other)
+	if r := b.freeLocked(s.name); r != nil {
+		return r
 	}
 	if b.partitions+int(s.partitions) > MaxTotalPartitions {
 		return refuse(kerr.PolicyViolation, "With %d more partitions there would be over %d, the most that this broker keeps.", s.partitions, MaxTotalPartitions)

@@ -98,12 +98,12 @@ func New(p Policy) *Producers {
 func (p *Producers) Check(b Batch) Outcome {
 	expected := int32(0)
 	switch s := p.known[b.ProducerID]; {
-	case s == nil && p.policy == Accept:
+	case s == nil && p.policy == Accept: // rule 1
 		expected = b.First
-	case s == nil:
-	case b.Epoch < s.epoch:
+	case s == nil: // rule 1
+	case b.Epoch < s.epoch: // rule 2
 		return Outcome{Kind: Fenced, Epoch: s.epoch}
-	case b.Epoch == s.epoch:
+	case b.Epoch == s.epoch: // rule 4; a newer epoch, rule 3, is none of these
 		if i := s.find(b); i >= 0 {
 			return Outcome{Kind: Duplicate, BaseOffset: s.places[i].baseOffset, Timestamp: s.places[i].timestamp}
 		}

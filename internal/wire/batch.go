@@ -128,7 +128,8 @@ func CheckBatch(raw []byte, rules BatchRules) (CheckedBatch, *BatchError) {
 	if err := c.checkHeader(rules); err != nil {
 		return c, err
 	}
-	return c, c.checkRecords()
+	err = c.checkRecords() // changes c
+	return c, err
 }
 
 // checkFrame judges the batch from outside: how many, how large, its checksum.
@@ -283,7 +284,10 @@ type recordWalk struct {
 	record  Record
 }
 
-var errRecordEnds = errors.New("a field goes beyond the record")
+var (
+	errRecordEnds = errors.New("a field goes beyond the record")
+	errHeaderKey  = errors.New("a header has no key")
+)
 
 // read reads one record, which has to fill body exactly.
 func (w *recordWalk) read(body []byte) error {
@@ -293,9 +297,12 @@ func (w *recordWalk) read(body []byte) error {
 	w.record.Offset = w.batch.FirstOffset + int64(r.Varint())
 	w.record.Key = r.VarintBytes()
 	w.record.Value = r.VarintBytes()
-	w.readHeaders(&r)
+	noKey := w.readHeaders(&r)
 	if !r.Ok() {
 		return errRecordEnds
+	}
+	if noKey {
+		return errHeaderKey
 	}
 	if len(r.Src) > 0 {
 		return fmt.Errorf("%d bytes follow its last field", len(r.Src))
@@ -303,18 +310,22 @@ func (w *recordWalk) read(body []byte) error {
 	return nil
 }
 
-func (w *recordWalk) readHeaders(r *kbin.Reader) {
+// readHeaders reads the headers of a record, and says whether one has a null
+// key: a value and a header's value may be null, its key may not.
+func (w *recordWalk) readHeaders(r *kbin.Reader) (noKey bool) {
 	w.record.Headers = w.record.Headers[:0]
 	n := r.Varint()
 	if n < 0 || int(n) > len(r.Src) {
 		r.Span(-1) // no such number of headers can be there
-		return
+		return false
 	}
 	for i := int32(0); i < n && r.Ok(); i++ {
 		key := r.VarintBytes()
+		noKey = noKey || key == nil
 		value := r.VarintBytes()
 		if w.headers {
 			w.record.Headers = append(w.record.Headers, Header{Key: string(key), Value: value})
 		}
 	}
+	return noKey
 }

@@ -153,7 +153,8 @@ func snappyBlock(buf *bytes.Buffer, block []byte, limit int) error {
 		return snappy.ErrCorrupt
 	}
 	buf.Grow(n)
-	out, err := snappy.Decode(buf.AvailableBuffer()[:n], block)
+	// Strict, since consumers do not know the extensions of S2.
+	out, err := snappy.DecodeStrict(buf.AvailableBuffer()[:n], block)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"net"
 	"runtime/debug"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -112,8 +113,22 @@ func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
 	}
 	FillTopicNames(body, c.server.topicName)
 	defer c.recoverBug(h, &f)
+	before, written := c.clock(), len(c.out)
 	reply := c.server.handler.Handle(ctx, &Request{Conn: c, Client: h.client, Body: body, Batches: c.batchesOf(body)})
-	return c.apply(h, reply)
+	f = c.apply(h, reply)
+	if c.server.Observe != nil {
+		api, _ := Lookup(h.key)
+		c.server.Observe(api.Name, time.Since(before), len(frame), len(c.out)-written)
+	}
+	return f
+}
+
+// clock reads the time if anybody wants to know how long things take.
+func (c *Conn) clock() (now time.Time) {
+	if c.server.Observe != nil {
+		now = time.Now()
+	}
+	return now
 }
 
 // recoverBug turns a panic into a closed connection, so that a bug met by one
@@ -150,13 +165,14 @@ func (c *Conn) answer(h header, resp kmsg.Response) {
 		return
 	}
 	at := len(c.out)
-	c.out = append(c.out, 0, 0, 0, 0)
-	c.out = kbin.AppendInt32(c.out, h.correlation)
+	out := append(c.out, 0, 0, 0, 0)
+	out = kbin.AppendInt32(out, h.correlation)
 	if resp.IsFlexible() && resp.Key() != int16(kmsg.ApiVersions) {
-		c.out = append(c.out, 0) // no tags
+		out = append(out, 0) // no tags
 	}
-	c.out = resp.AppendTo(c.out)
-	binary.BigEndian.PutUint32(c.out[at:], uint32(len(c.out)-at-4))
+	out = resp.AppendTo(out)
+	binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4))
+	c.out = out // not before it is whole: encoding may have panicked
 }
 
 // batchesOf lists the batches of a Produce request.

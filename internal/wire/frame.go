@@ -22,6 +22,9 @@ const (
 	// MaxTopics and MaxPartitions bound what one Produce request may name.
 	MaxTopics     = 10_000
 	MaxPartitions = 100_000
+	// MaxTags bounds the tagged fields of one Produce request. No version that is
+	// served has any, and each takes forty times its bytes when decoded.
+	MaxTags = 10_000
 
 	lengthBytes = 4        // before each frame
 	minFrame    = 10       // api key, version, correlation id, length of the client id
@@ -192,6 +195,10 @@ func checkProduceCounts(version int16, body []byte) error {
 			break
 		}
 	}
+	w.tags()
+	if w.tagged > MaxTags {
+		return fmt.Errorf("it has more than %d tagged fields", MaxTags)
+	}
 	if !w.Ok() {
 		return errors.New("the body ends in the middle, or a length or count in it goes beyond its end")
 	}
@@ -202,6 +209,7 @@ type produceWalk struct {
 	kbin.Reader
 	flexible bool // compact lengths and tags: version 9 on
 	ids      bool // topic ids instead of names: version 13 on
+	tagged   int  // tagged fields so far
 }
 
 // topic walks over one topic and counts its partitions.
@@ -245,7 +253,15 @@ func (w *produceWalk) array() int32 {
 }
 
 func (w *produceWalk) tags() {
-	if w.flexible {
-		kmsg.SkipTags(&w.Reader)
+	if !w.flexible {
+		return
+	}
+	for n := w.Uvarint(); n > 0 && w.Ok(); n-- {
+		if w.tagged++; w.tagged > MaxTags {
+			w.Span(-1) // ends the walk
+			return
+		}
+		w.Uvarint()
+		w.Span(int(w.Uvarint()))
 	}
 }

@@ -47,8 +47,8 @@ func (r CloseReason) String() string {
 	return "unknown reason"
 }
 
-// ordinary says whether a reason is everyday life, which is logged at debug
-// level only.
+// ordinary says whether a reason is everyday life, or told elsewhere, and is
+// logged at debug level only.
 func (r CloseReason) ordinary() bool {
-	return r == ReasonClientClosed || r == ReasonShutdown
+	return r == ReasonClientClosed || r == ReasonShutdown || r == ReasonFault
 }

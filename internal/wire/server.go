@@ -28,6 +28,11 @@ import (
 // A Server serves Kafka's protocol on any number of listeners. All of its
 // answers come from one Handler.
 type Server struct {
+	// Observe, if it is set before the first connection, is told of every
+	// request that was handled: how long that took, and the bytes of the request
+	// and of its answer.
+	Observe func(api string, took time.Duration, in, out int)
+
 	handler   Handler
 	topicName func(id [16]byte) string
 	log       *zap.Logger
@@ -136,6 +141,13 @@ func (s *Server) ServeConn(c net.Conn, advertised Advertised) error {
 		delete(s.conns, conn)
 	})
 	return nil
+}
+
+// Connections counts the connections that are open and those that ever were.
+func (s *Server) Connections() (open, opened int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int64(len(s.conns)), s.nextID.Load()
 }
 
 // addressOf splits an address into what a Metadata answer tells. The address of

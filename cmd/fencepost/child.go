@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// Exit codes of a shell for a command that could not be started.
+const (
+	exitNotExecutable = 126
+	exitNotFound      = 127
+	exitSignalled     = 128 // and the number of the signal that ended the child
+)
+
+// A child is a program that is run against the broker.
+type child struct {
+	args           []string
+	env            []string // besides this process's own
+	stdout, stderr io.Writer
+	// alone gives the program no standard input and a process group of its own,
+	// which is killed as a whole when the program's time is up.
+	alone bool
+}
+
+// passedOn are the signals that a child gets from whoever sends them to us. An
+// interrupt from a terminal reaches it anyway, with its whole process group.
+var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+
+// outputGrace is how long the output of a killed program is waited for, in case
+// a process that it left behind holds it open.
+const outputGrace = time.Second
+
+// run runs the program to its end and gives the exit code that a shell would
+// give. The error says why it could not be started. When ctx ends the program
+// is killed.
+func (c child) run(ctx context.Context) (int, error) {
+	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
+	cmd.Env = append(os.Environ(), c.env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, c.stdout, c.stderr
+	if c.alone {
+		cmd.Stdin = nil
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		cmd.WaitDelay = outputGrace
+	}
+	signals := make(chan os.Signal, len(passedOn))
+	signal.Notify(signals, passedOn...)
+	defer signal.Stop(signals)
+	if err := cmd.Start(); err != nil {
+		return startFailure(err), fmt.Errorf("cannot run %s: %w", c.args[0], err)
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go passOn(signals, cmd.Process, done)
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
+		return exitNotExecutable, fmt.Errorf("running %s: %w", c.args[0], err)
+	}
+	return exitCodeOf(cmd.ProcessState), nil
+}
+
+func startFailure(err error) int {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return exitNotFound
+	}
+	return exitNotExecutable
+}
+
+func exitCodeOf(state *os.ProcessState) int {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return exitSignalled + int(status.Signal())
+	}
+	return state.ExitCode()
+}
+
+func passOn(signals <-chan os.Signal, to *os.Process, done <-chan struct{}) {
+	for {
+		select {
+		case s := <-signals:
+			if s == syscall.SIGINT && onTerminal(os.Stdin) {
+				continue
+			}
+			to.Signal(s) //nolint:errcheck // it may have ended
+		case <-done:
+			return
+		}
+	}
+}
+
+func onTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

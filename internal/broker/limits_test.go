@@ -1,0 +1,66 @@
+package broker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestCreateTopic_SaysWhatIsWrong(t *testing.T) {
+	b := New(Options{Partitions: -5})
+	if err := b.CreateTopic("a", -1, nil); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "partitions by default", len(b.lookup("a").partitions), 1)
+	for _, tt := range []struct {
+		name, topic string
+		partitions  int32
+		configs     map[string]string
+		says        string
+	}{
+		{"a bad name", "a b", 1, nil, "Topic name is invalid"},
+		{"no partitions", "b", 0, nil, "invalid non-positive value"},
+		{"an unknown config", "b", 1, map[string]string{"x": "1"}, "Unknown topic config name: x"},
+		{"an existing topic", "a", 1, nil, "already exists"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := b.CreateTopic(tt.topic, tt.partitions, tt.configs)
+			if err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("the error is %v and does not say %q", err, tt.says)
+			}
+		})
+	}
+}
+
+func TestLimits_PartitionsOfATopic(t *testing.T) {
+	n := start(t, Options{})
+	c := n.dial()
+	told := c.createOne(newTopic("over", MaxTopicPartitions+1))
+	wantCode(t, told.ErrorCode, "INVALID_PARTITIONS")
+	want(t, "message", text(told.ErrorMessage), fmt.Sprintf("%d partitions are more than the %d that a topic may have here.",
+		MaxTopicPartitions+1, MaxTopicPartitions))
+	wantCode(t, c.createOne(newTopic("most", MaxTopicPartitions)).ErrorCode, "NONE")
+	want(t, "topics", n.Topics(), []string{"most"})
+}
+
+func TestLimits_PartitionsInAll(t *testing.T) {
+	n := start(t, Options{AutoCreate: true})
+	for i := range MaxTotalPartitions / MaxTopicPartitions {
+		n.make(fmt.Sprint("t", i), MaxTopicPartitions, nil)
+	}
+	c := n.dial()
+	told := c.createOne(newTopic("over", 1))
+	wantCode(t, told.ErrorCode, "POLICY_VIOLATION")
+	if !strings.Contains(text(told.ErrorMessage), fmt.Sprint(MaxTotalPartitions)) {
+		t.Errorf("the message %q does not tell the limit", text(told.ErrorMessage))
+	}
+
+	req := metadataOf(12, "over")
+	req.AllowAutoTopicCreation = true
+	want(t, "made on first use", topicsTold(c.ask(req)), []string{"over UNKNOWN_TOPIC_OR_PARTITION 0"})
+	wantCode(t, c.produce("t0", 1, plain(1)).ErrorCode, "NONE") // others are served
+
+	c.ask(deleting(6, "t1"))
+	wantCode(t, c.createOne(newTopic("over", MaxTopicPartitions)).ErrorCode, "NONE")
+	wantCode(t, c.createOne(newTopic("over2", 1)).ErrorCode, "POLICY_VIOLATION")
+}

@@ -1,0 +1,232 @@
+package broker
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/fencepostmq/fencepost/internal/wire"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// A sample is an ordinary use of one API: what to ask, and what is wrong with
+// the answer.
+type sample struct {
+	ask   func(c *client, version int16) kmsg.Request
+	check func(t *testing.T, resp kmsg.Response)
+}
+
+// samples has one for each API that is served. Each sees a topic "there" of two
+// partitions, whose first holds two records of producer 7.
+var samples = map[kmsg.Key]sample{
+	kmsg.Produce: {
+		func(c *client, v int16) kmsg.Request {
+			return c.producing(v, -1, entry{"there", 1, by(7, 0, 0, 1).bytes()})
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			told := onlyProduced(t, resp)
+			want(t, "told", []int64{int64(told.ErrorCode), told.BaseOffset, int64(told.Partition)}, []int64{0, 0, 1})
+		},
+	},
+	kmsg.Fetch: {
+		func(c *client, v int16) kmsg.Request { return c.fetching(v, from("there", 0, 0)) },
+		func(t *testing.T, resp kmsg.Response) {
+			told := fetchedFrom(resp)[0]
+			wantCode(t, told.ErrorCode, "NONE")
+			want(t, "high watermark and last stable offset", []int64{told.HighWatermark, told.LastStableOffset}, []int64{2, 2})
+			want(t, "records", told.RecordBatches, stored(by(7, 0, 0, 2).bytes(), 0))
+		},
+	},
+	kmsg.ListOffsets: {
+		func(_ *client, v int16) kmsg.Request { return listing(v, "there", 0, latestOffset) },
+		func(t *testing.T, resp kmsg.Response) {
+			told := resp.(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0]
+			wantCode(t, told.ErrorCode, "NONE")
+			want(t, "offset", told.Offset, 2)
+		},
+	},
+	kmsg.Metadata: {
+		func(_ *client, v int16) kmsg.Request { return metadataOf(v, "there") },
+		func(t *testing.T, resp kmsg.Response) {
+			r := resp.(*kmsg.MetadataResponse)
+			want(t, "topic", text(r.Topics[0].Topic), "there")
+			want(t, "partitions and brokers", []int{len(r.Topics[0].Partitions), len(r.Brokers)}, []int{2, 1})
+		},
+	},
+	kmsg.FindCoordinator: {
+		func(_ *client, v int16) kmsg.Request { return finding(v, groupKey, "group") },
+		func(t *testing.T, resp kmsg.Response) {
+			told := coordinators(resp)
+			told[0].Key = "" // it came with version 4
+			want(t, "coordinators", told, []coordinator{{Node: NodeID, Host: "pipe", Port: 9092}})
+		},
+	},
+	kmsg.ApiVersions: {
+		func(_ *client, v int16) kmsg.Request { return asking(v) },
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "entries", len(resp.(*kmsg.ApiVersionsResponse).ApiKeys), len(wire.Served()))
+		},
+	},
+	kmsg.CreateTopics: {
+		func(_ *client, v int16) kmsg.Request { return creating(v, newTopic("new", 3)) },
+		func(t *testing.T, resp kmsg.Response) {
+			told := resp.(*kmsg.CreateTopicsResponse).Topics[0]
+			wantCode(t, told.ErrorCode, "NONE")
+			want(t, "topic", told.Topic, "new")
+		},
+	},
+	kmsg.DeleteTopics: {
+		func(_ *client, v int16) kmsg.Request { return deleting(v, "there") },
+		func(t *testing.T, resp kmsg.Response) {
+			told := resp.(*kmsg.DeleteTopicsResponse).Topics[0]
+			wantCode(t, told.ErrorCode, "NONE")
+			want(t, "topic", text(told.Topic), "there")
+		},
+	},
+	kmsg.DeleteRecords: {
+		func(_ *client, v int16) kmsg.Request { return trimming(v, "there", 0, 1) },
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "low watermark", resp.(*kmsg.DeleteRecordsResponse).Topics[0].Partitions[0].LowWatermark, 1)
+		},
+	},
+	kmsg.InitProducerID: {
+		func(_ *client, v int16) kmsg.Request { return identifying(v, nil) },
+		func(t *testing.T, resp kmsg.Response) {
+			r := resp.(*kmsg.InitProducerIDResponse)
+			want(t, "id and epoch", []int64{r.ProducerID, int64(r.ProducerEpoch)}, []int64{firstProducerID, 0})
+		},
+	},
+	kmsg.DescribeProducers: {
+		func(*client, int16) kmsg.Request { return describing("there", 0) },
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "producers", len(resp.(*kmsg.DescribeProducersResponse).Topics[0].Partitions[0].ActiveProducers), 1)
+		},
+	},
+}
+
+func TestEveryServedVersion(t *testing.T) {
+	for _, api := range wire.Served() {
+		s, ok := samples[kmsg.Key(api.Key)]
+		if !ok {
+			t.Errorf("%s is served and has no sample here", api.Name)
+			continue
+		}
+		for version := api.Min; version <= api.Max; version++ {
+			t.Run(fmt.Sprintf("%s %d answers and decodes", api.Name, version), func(t *testing.T) {
+				_, c := startWith(t, "there")
+				c.store("there", 0, by(7, 0, 0, 2))
+				req := s.ask(c, version)
+				req.SetVersion(version)
+				s.check(t, c.ask(req))
+			})
+		}
+	}
+}
+
+func TestHandle_PanicsOnAnAPIThatIsNotServed(t *testing.T) {
+	defer func() {
+		want(t, "panic", fmt.Sprint(recover()), "package wire serves Heartbeat, and the broker does not")
+	}()
+	New(Options{}).Handle(t.Context(), &wire.Request{Body: kmsg.NewPtrHeartbeatRequest()})
+}
+
+// asking makes an ApiVersions request.
+func asking(version int16) *kmsg.ApiVersionsRequest {
+	req := kmsg.NewPtrApiVersionsRequest()
+	req.Version, req.ClientSoftwareName, req.ClientSoftwareVersion = version, "apache-kafka-java", "4.0.0"
+	return req
+}
+
+func TestApiVersions_TellsTheTableOfWhatIsServed(t *testing.T) {
+	c := start(t, Options{}).dial()
+	resp := c.ask(asking(newest(t, kmsg.ApiVersions))).(*kmsg.ApiVersionsResponse)
+	wantCode(t, resp.ErrorCode, "NONE")
+	var table []kmsg.ApiVersionsResponseApiKey
+	for _, api := range wire.Served() {
+		k := kmsg.NewApiVersionsResponseApiKey()
+		k.ApiKey, k.MinVersion, k.MaxVersion = api.Key, api.Advertised, api.Max
+		table = append(table, k)
+	}
+	want(t, "entries", resp.ApiKeys, table)
+	want(t, "features", len(resp.SupportedFeatures)+len(resp.FinalizedFeatures), 0)
+}
+
+// librdkafka before 2.11.1 sends gzip, snappy and lz4 only where Produce is
+// advertised from version 0 on.
+func TestApiVersions_AdvertisesProduceFromZero(t *testing.T) {
+	c := start(t, Options{}).dial()
+	for _, k := range c.ask(asking(0)).(*kmsg.ApiVersionsResponse).ApiKeys {
+		if kmsg.Key(k.ApiKey) == kmsg.Produce {
+			want(t, "range", []int16{k.MinVersion, k.MaxVersion}, []int16{0, 13})
+			return
+		}
+	}
+	t.Error("Produce is not advertised")
+}
+
+func TestApiVersions_OfAVersionThatIsNotServed(t *testing.T) {
+	for _, version := range []int16{-1, 5, 99} {
+		t.Run(fmt.Sprintf("version %d gets one entry in the shape of version 0", version), func(t *testing.T) {
+			c := start(t, Options{}).dial()
+			// A formatter of kmsg would give version -1 the wrong header.
+			c.correlation++
+			frame := []byte{0, 0, 0, 10, 0, 18, byte(version >> 8), byte(version), 0, 0, 0, 1, 0xff, 0xff}
+			if _, err := c.conn.Write(frame); err != nil {
+				t.Fatal(err)
+			}
+			resp := c.receive(asking(0)).(*kmsg.ApiVersionsResponse)
+			wantCode(t, resp.ErrorCode, "UNSUPPORTED_VERSION")
+			if len(resp.ApiKeys) != 1 {
+				t.Fatalf("the answer has %d entries, and kgo wants one", len(resp.ApiKeys))
+			}
+			k := resp.ApiKeys[0]
+			want(t, "entry", []int16{k.ApiKey, k.MinVersion, k.MaxVersion}, []int16{int16(kmsg.ApiVersions), 0, newest(t, kmsg.ApiVersions)})
+
+			wantCode(t, c.ask(asking(k.MaxVersion)).(*kmsg.ApiVersionsResponse).ErrorCode, "NONE")
+		})
+	}
+}
+
+func TestApiVersions_JudgesWhatAClientCallsItself(t *testing.T) {
+	for _, tt := range []struct {
+		name, software, version, want string
+	}{
+		{"letters digits dots and hyphens pass", "confluent-kafka.js2", "1.10.1-RC1", "NONE"},
+		{"one letter passes", "k", "1", "NONE"},
+		{"a hyphen at the beginning", "-bad", "1", "INVALID_REQUEST"},
+		{"a dot at the end", "bad.", "1", "INVALID_REQUEST"},
+		{"a space", "b ad", "1", "INVALID_REQUEST"},
+		{"an empty name", "", "1", "INVALID_REQUEST"},
+		{"an empty version", "kgo", "", "INVALID_REQUEST"},
+		{"a bad version", "kgo", "v_1", "INVALID_REQUEST"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := start(t, Options{}).dial()
+			for version := int16(0); version <= newest(t, kmsg.ApiVersions); version++ {
+				req := asking(version)
+				req.ClientSoftwareName, req.ClientSoftwareVersion = tt.software, tt.version
+				resp := c.ask(req).(*kmsg.ApiVersionsResponse)
+				expected := tt.want
+				if version < 3 { // it has no place for a name
+					expected = "NONE"
+				}
+				wantCode(t, resp.ErrorCode, expected)
+				if told := len(resp.ApiKeys) > 0; told != (expected == "NONE") {
+					t.Errorf("version %d tells %d entries with %s", version, len(resp.ApiKeys), expected)
+				}
+			}
+		})
+	}
+}
+
+func TestProduce_OfAVersionThatIsNotServedCloses(t *testing.T) {
+	for _, version := range []int16{0, 1, 2, 14} {
+		t.Run(fmt.Sprintf("version %d", version), func(t *testing.T) {
+			_, c := startWith(t, "there")
+			frame := []byte{0, 0, 0, 10, 0, 0, 0, byte(version), 0, 0, 0, 1, 0xff, 0xff}
+			if _, err := c.conn.Write(frame); err != nil {
+				t.Fatal(err)
+			}
+			c.wantClosed()
+		})
+	}
+}

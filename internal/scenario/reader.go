@@ -1,0 +1,286 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// maxValues is how many values are read of one file, those that an alias
+// repeats counted each time.
+const maxValues = 100_000
+
+// A reader turns the nodes of a document into a scenario and notes what is
+// wrong on the way.
+type reader struct {
+	*problems
+	src     *source
+	targets map[*ast.AliasNode]ast.Node // what each alias stands for
+	values  int                         // how many were read
+}
+
+func newReader(src *source, root ast.Node, p *problems) *reader {
+	r := &reader{problems: p, src: src, targets: make(map[*ast.AliasNode]ast.Node)}
+	ast.Walk(&anchors{named: make(map[string]ast.Node), targets: r.targets}, root)
+	return r
+}
+
+// anchors finds what each alias of a document stands for: the anchor of its
+// name that came last before it.
+type anchors struct {
+	named   map[string]ast.Node
+	targets map[*ast.AliasNode]ast.Node
+}
+
+// Visit is called for each node in the order of the file.
+func (a *anchors) Visit(n ast.Node) ast.Visitor {
+	switch n := n.(type) {
+	case *ast.AnchorNode:
+		// An alias cannot be named anew, so that none ever stands for itself.
+		if _, isAlias := n.Value.(*ast.AliasNode); !isAlias {
+			a.named[n.Name.GetToken().Value] = n.Value
+		}
+	case *ast.AliasNode:
+		a.targets[n] = a.named[n.Value.GetToken().Value]
+	}
+	return a
+}
+
+// A value is a node together with what it is called in an error.
+type value struct {
+	name string // such as seed
+	node ast.Node
+	at   place // where it stands, which for an alias is not where it is written
+}
+
+// value takes a node for a value. Anchors and aliases are seen through; ok is
+// false, and the reason noted, for what is no value of a scenario.
+func (r *reader) value(name string, n ast.Node) (v value, ok bool) {
+	v = value{name: name, node: n, at: r.src.place(first(n))}
+	if r.values++; r.values > maxValues {
+		return v, false
+	}
+	for {
+		switch n := v.node.(type) {
+		case *ast.AnchorNode:
+			v.node = n.Value
+		case *ast.AliasNode:
+			if v.node = r.targets[n]; v.node == nil {
+				r.add(v.at, fmt.Sprintf("the alias *%s, which stands for nothing", n.Value.GetToken().Value), "an anchor before it", "")
+				return v, false
+			}
+		case *ast.TagNode:
+			r.add(v.at, fmt.Sprintf("the tag %s", n.GetToken().Value), "the value without it; quotes make a text of a number", "")
+			return v, false
+		default:
+			return v, true
+		}
+	}
+}
+
+// exhausted says whether there were too many values, and notes it once.
+func (r *reader) exhausted() bool {
+	if r.values == maxValues+1 {
+		r.values++
+		r.add(start, fmt.Sprintf("more than %d values, aliases followed", maxValues), "fewer", "")
+	}
+	return r.values > maxValues
+}
+
+// wrong notes that a value is not what it should be.
+func (r *reader) wrong(v value, want string) {
+	problem := v.name + " is " + describe(v.node)
+	if isNull(v.node) {
+		problem = v.name + " has no value"
+	}
+	r.add(v.at, problem, want, "")
+}
+
+// describe says in words what a node is.
+func describe(n ast.Node) string {
+	text := shown(n.GetToken().Value)
+	switch n := n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.LiteralNode:
+		return "the text " + shown(n.Value.GetToken().Value)
+	case *ast.StringNode:
+		return "the text " + text
+	case *ast.BoolNode:
+		return n.GetToken().Value + ", which is no text"
+	}
+	return "the number " + n.GetToken().Value
+}
+
+func isNull(n ast.Node) bool {
+	_, ok := n.(*ast.NullNode)
+	return ok
+}
+
+// items gives the values of a list. Where there is none, nothing is listed:
+// that is what remains of a list whose lines are commented out.
+func (r *reader) items(v value, itemName, want string) (items []value) {
+	if isNull(v.node) {
+		return nil
+	}
+	list, ok := v.node.(*ast.SequenceNode)
+	if !ok {
+		r.wrong(v, want)
+		return nil
+	}
+	for _, n := range list.Values {
+		if item, ok := r.value(itemName, n); ok {
+			items = append(items, item)
+		}
+		if r.exhausted() {
+			return nil
+		}
+	}
+	return items
+}
+
+// An entry is one KEY: VALUE of a mapping.
+type entry struct {
+	key string
+	at  place // of the key
+	value
+}
+
+// entries gives what a mapping holds, in the order of the file; of a key that
+// is there twice, the first. ok is false if the value is no mapping.
+func (r *reader) entries(v value, want string) (entries []entry, ok bool) {
+	var pairs []*ast.MappingValueNode
+	switch n := v.node.(type) {
+	case *ast.MappingNode:
+		pairs = n.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{n}
+	default:
+		r.wrong(v, want)
+		return nil, false
+	}
+	lines := make(map[string]int)
+	for _, pair := range pairs {
+		e, ok := r.entry(pair)
+		if r.exhausted() {
+			return nil, true
+		}
+		line, twice := lines[e.key]
+		switch {
+		case !ok:
+		case twice:
+			r.add(e.at, fmt.Sprintf("a second key %s", shown(e.key)), fmt.Sprintf("it once; the first stands in line %d", line), "")
+		default:
+			lines[e.key] = e.at.line
+			entries = append(entries, e)
+		}
+	}
+	return entries, true
+}
+
+// entry reads one KEY: VALUE.
+func (r *reader) entry(pair *ast.MappingValueNode) (e entry, ok bool) {
+	e.at = r.src.place(first(pair.Key))
+	if pair.Key.IsMergeKey() {
+		r.add(e.at, "a merge key <<", "the keys themselves; an alias may stand for a whole value", "")
+		return e, false
+	}
+	var key ast.Node = pair.Key
+	if k, isComplex := key.(*ast.MappingKeyNode); isComplex {
+		key = k.Value
+	}
+	named, ok := r.value("a key", key)
+	if !ok {
+		return e, false
+	}
+	s, ok := r.scalar(named)
+	if !ok {
+		r.wrong(named, "a word")
+		return e, false
+	}
+	e.key = s.text
+	e.value, ok = r.value(shortened(e.key), pair.Value)
+	if isNull(e.node) {
+		e.value.at = e.at // where nothing stands there is nothing to point at
+	}
+	return e, ok
+}
+
+// A scalar is a value that is neither list nor mapping.
+type scalar struct {
+	text   string // without quotes
+	token  *token.Token
+	isText bool // as opposed to a number, true, false or null
+	quoted bool
+}
+
+// scalar gives a value's scalar; ok is false if it is a list or mapping.
+func (r *reader) scalar(v value) (s scalar, ok bool) {
+	switch n := v.node.(type) {
+	case *ast.StringNode:
+		t := n.GetToken()
+		quoted := t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType
+		return scalar{text: t.Value, token: t, isText: true, quoted: quoted}, true
+	case *ast.LiteralNode:
+		// The end of the last line is what a block is ended by, not text.
+		text := strings.TrimRight(n.Value.GetToken().Value, "\n")
+		return scalar{text: text, token: n.GetToken(), isText: true, quoted: true}, true
+	case ast.ScalarNode:
+		return scalar{text: n.GetToken().Value, token: n.GetToken()}, true
+	}
+	return scalar{}, false
+}
+
+// text gives a value's text, or notes that it is none.
+func (r *reader) text(v value, want string) (scalar, bool) {
+	s, ok := r.scalar(v)
+	if !ok || !s.isText {
+		r.wrong(v, want)
+		return s, false
+	}
+	return s, true
+}
+
+// A field is a key that is known, and what reads its value.
+type field[T any] struct {
+	name string
+	read func(r *reader, v value, into *T)
+}
+
+func namesOf[T any](fields []field[T]) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+// fields lets each entry be read by the field of its name.
+func fields[T any](r *reader, entries []entry, known []field[T], into *T) {
+	for _, e := range entries {
+		i := slices.IndexFunc(known, func(f field[T]) bool { return f.name == e.key })
+		if i < 0 {
+			names := namesOf(known)
+			r.add(e.at, "unknown key "+shown(e.key), orList(names), nearest(e.key, names))
+			continue
+		}
+		known[i].read(r, e.value, into)
+	}
+}
+
+// shortened is a key as the name of its value.
+func shortened(key string) string {
+	if r := []rune(key); len(r) > maxShown {
+		key = string(r[:maxShown]) + "..."
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(key)
+	}
+	return key
+}

@@ -1,0 +1,281 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+type checkTest struct {
+	name  string
+	raw   []byte
+	rules func(*BatchRules) // nil for anyBatch
+	want  BatchError
+}
+
+func corrupt(unread bool, problem string) BatchError {
+	return BatchError{Code: kerr.CorruptMessage.Code, Unread: unread, Problem: problem}
+}
+
+func invalid(unread bool, problem string) BatchError {
+	return BatchError{Code: kerr.InvalidRecord.Code, Unread: unread, Problem: problem}
+}
+
+// coded is an error of another code, in a batch that was looked into.
+func coded(err *kerr.Error, problem string) BatchError {
+	return BatchError{Code: err.Code, Problem: problem}
+}
+
+func runCheckTests(t *testing.T, tests []checkTest) {
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rules := anyBatch
+			if tt.rules != nil {
+				tt.rules(&rules)
+			}
+			before := bytes.Clone(tt.raw)
+			_, err := CheckBatch(tt.raw, rules)
+			if err == nil {
+				t.Fatalf("accepted, want code %d: %s", tt.want.Code, tt.want.Problem)
+			}
+			if diff := cmp.Diff(tt.want, *err); diff != "" {
+				t.Errorf("the error (-want +got):\n%s", diff)
+			}
+			if err.Error() != err.Problem {
+				t.Errorf("Error() is %q, want the problem", err.Error())
+			}
+			if !bytes.Equal(before, tt.raw) {
+				t.Error("the batch was changed")
+			}
+		})
+	}
+}
+
+func maxBytes(n int) func(*BatchRules)         { return func(r *BatchRules) { r.MaxBytes = n } }
+func version(v int16) func(*BatchRules)        { return func(r *BatchRules) { r.Version = v } }
+func transactional(yes bool) func(*BatchRules) { return func(r *BatchRules) { r.Transactional = yes } }
+
+func TestCheckBatch_refuses_a_record_set_that_is_no_batch(t *testing.T) {
+	two := batchOf(plainRecords(2))
+	runCheckTests(t, []checkTest{
+		{"null", nil, nil, invalid(true, "the record set is null")},
+		{"empty", []byte{}, nil, invalid(true, "the record set has no bytes")},
+		{"one byte", []byte{0}, nil, invalid(true, "the record set ends after 1 bytes, inside the header of a batch")},
+		{"no magic", two[:16], nil, invalid(true, "the record set ends after 16 bytes, inside the header of a batch")},
+		{"zeros", make([]byte, 100), nil, corrupt(true, "magic 0 is not served, only 2 (Kafka 0.11 and later)")},
+		{"a header and no more", two[:17], nil, invalid(true, "the batch says that it has 90 bytes, and 5 are there")},
+		{"half a header", two[:60], nil, invalid(true, "the batch says that it has 90 bytes, and 48 are there")},
+		{"the last byte is missing", two[:len(two)-1], nil, invalid(true, "the batch says that it has 90 bytes, and 89 are there")},
+	})
+}
+
+func TestCheckBatch_refuses_magic_other_than_2(t *testing.T) {
+	sound := batchOf(plainRecords(1))
+	runCheckTests(t, []checkTest{
+		{"0, of Kafka 0.8", patched(sound, 16, 0), nil, corrupt(true, "magic 0 is not served, only 2 (Kafka 0.11 and later)")},
+		{"1, of Kafka 0.10", patched(sound, 16, 1), nil, corrupt(true, "magic 1 is not served, only 2 (Kafka 0.11 and later)")},
+		{"3", patched(sound, 16, 3), nil, corrupt(true, "magic 3 is not served, only 2 (Kafka 0.11 and later)")},
+		{"9", patched(sound, 16, 9), nil, corrupt(true, "magic 9 is not served, only 2 (Kafka 0.11 and later)")},
+		{"-1", patched(sound, 16, 0xff), nil, corrupt(true, "magic -1 is not served, only 2 (Kafka 0.11 and later)")},
+	})
+}
+
+func TestCheckBatch_refuses_a_length_that_is_not_the_batch(t *testing.T) {
+	one := batchOf(plainRecords(1)) // 81 bytes, 69 of them counted
+	runCheckTests(t, []checkTest{
+		{"4", patched(one, 8, 0, 0, 0, 4), nil, corrupt(true, "the batch says that it has 4 bytes, less than its own header")},
+		{"0", patched(one, 8, 0, 0, 0, 0), nil, corrupt(true, "the batch says that it has 0 bytes, less than its own header")},
+		{"-1", patched(one, 8, 0xff, 0xff, 0xff, 0xff), nil, corrupt(true, "the batch says that it has -1 bytes, less than its own header")},
+		{"the most negative", patched(one, 8, 0x80, 0, 0, 0), nil, corrupt(true, "the batch says that it has -2147483648 bytes, less than its own header")},
+		{"one less than a header", patched(one, 8, 0, 0, 0, 48), nil, corrupt(true, "the batch says that it has 48 bytes, less than its own header")},
+		{"one more than there is", patched(one, 8, 0, 0, 0, byte(len(one)-11)), nil, invalid(true, "the batch says that it has 70 bytes, and 69 are there")},
+		{"2 GB", patched(one, 8, 0x7f, 0xff, 0xff, 0xff), nil, invalid(true, "the batch says that it has 2147483647 bytes, and 69 are there")},
+		{"one less than there is", patched(one, 8, 0, 0, 0, byte(len(one)-13)), nil, invalid(true, "1 bytes follow the batch")},
+	})
+}
+
+func TestCheckBatch_refuses_more_than_one_batch(t *testing.T) {
+	one := batchOf(plainRecords(1))
+	runCheckTests(t, []checkTest{
+		{"two", append(bytes.Clone(one), one...), nil, invalid(true, "the record set holds more than one batch: 81 bytes follow the first")},
+		{"one and the beginning of another", append(bytes.Clone(one), one[:12]...), nil, invalid(true, "the record set holds more than one batch: 12 bytes follow the first")},
+		{"one and too little for another", append(bytes.Clone(one), one[:11]...), nil, invalid(true, "11 bytes follow the batch")},
+		{"one and a byte", append(bytes.Clone(one), 0), nil, invalid(true, "1 bytes follow the batch")},
+	})
+}
+
+func TestCheckBatch_refuses_a_batch_larger_than_the_topic_allows(t *testing.T) {
+	one := batchOf(plainRecords(1))
+	runCheckTests(t, []checkTest{
+		{"by a byte", one, maxBytes(len(one) - 1), BatchError{Code: kerr.MessageTooLarge.Code, Unread: true,
+			Problem: "the batch has 81 bytes, and the topic's max.message.bytes is 80"}},
+		{"by all", one, maxBytes(0), BatchError{Code: kerr.MessageTooLarge.Code, Unread: true,
+			Problem: "the batch has 81 bytes, and the topic's max.message.bytes is 0"}},
+	})
+	rules := anyBatch
+	rules.MaxBytes = len(one)
+	wantAccepted(t, one, rules)
+}
+
+// Whatever bit flips behind the checksum or in it, the batch is refused for it.
+func TestCheckBatch_refuses_every_flipped_bit(t *testing.T) {
+	sound := batchOf(plainRecords(2), producerOf(5, 1, 7))
+	for at := 17; at < len(sound); at++ {
+		for bit := range 8 {
+			_, err := CheckBatch(patched(sound, at, sound[at]^1<<bit), anyBatch)
+			if err == nil || err.Code != kerr.CorruptMessage.Code || !err.Unread {
+				t.Fatalf("bit %d of byte %d flipped: %v, want a corrupt message", bit, at, err)
+			}
+		}
+	}
+	runCheckTests(t, []checkTest{
+		{"a checksum of zero", patched(sound, 17, 0, 0, 0, 0), nil,
+			corrupt(true, fmt.Sprintf("the batch says that its CRC-32C is 00000000, and it is %x", sound[17:21]))},
+	})
+}
+
+// The broker writes the base offset and the leader epoch: the checksum covers
+// neither, and what a client sends as leader epoch does not matter.
+func TestCheckBatch_takes_any_leader_epoch(t *testing.T) {
+	for _, epoch := range []byte{0, 0xff, 0x7f} {
+		wantAccepted(t, patched(batchOf(plainRecords(1)), 12, epoch, epoch, epoch, epoch), anyBatch)
+	}
+}
+
+func TestCheckBatch_refuses_a_header_that_a_producer_may_not_send(t *testing.T) {
+	counts := func(records, lastDelta int32) func(*kmsg.RecordBatch) {
+		return func(b *kmsg.RecordBatch) { b.NumRecords, b.LastOffsetDelta = records, lastDelta }
+	}
+	base := func(offset int64) func(*kmsg.RecordBatch) {
+		return func(b *kmsg.RecordBatch) { b.FirstOffset = offset }
+	}
+	two := plainRecords(2)
+	runCheckTests(t, []checkTest{
+		{"base offset 77", batchOf(two, base(77)), nil, invalid(false, "the base offset is 77, and a producer has to send 0")},
+		{"base offset -1", batchOf(two, base(-1)), nil, invalid(false, "the base offset is -1, and a producer has to send 0")},
+		{"no records", batchOf(nil), nil, invalid(false, "the batch says that it has 0 records")},
+		{"records, and a count of 0", batchOf(two, counts(0, -1)), nil, invalid(false, "the batch says that it has 0 records")},
+		{"a negative count", batchOf(two, counts(-2, -3)), nil, invalid(false, "the batch says that it has -2 records")},
+		{"the most negative count", batchOf(two, counts(math.MinInt32, math.MaxInt32)), nil, invalid(false, "the batch says that it has -2147483648 records")},
+		{"a count too high", batchOf(two, counts(5, 1)), nil, invalid(false, "the batch says that it has 5 records, and a last offset delta of 1")},
+		{"a last offset delta too high", batchOf(two, counts(2, 7)), nil, invalid(false, "the batch says that it has 2 records, and a last offset delta of 7")},
+		{"a negative last offset delta", batchOf(two, counts(2, -1)), nil, invalid(false, "the batch says that it has 2 records, and a last offset delta of -1")},
+		{"a control batch", batchOf(two, attributes(0x20)), nil, invalid(false, "a producer cannot write control batches")},
+		{"a transactional control batch", batchOf(two, attributes(0x30), producerOf(1, 0, 0)), transactional(true), invalid(false, "a producer cannot write control batches")},
+		{"codec 5", batchOf(two, attributes(5)), nil, coded(kerr.UnsupportedCompressionType, "compression type 5 is not known, the highest is 4")},
+		{"codec 6", batchOf(two, attributes(6)), nil, coded(kerr.UnsupportedCompressionType, "compression type 6 is not known, the highest is 4")},
+		{"codec 7", batchOf(two, attributes(7)), nil, coded(kerr.UnsupportedCompressionType, "compression type 7 is not known, the highest is 4")},
+		{"zstd before Produce 7", batchOf(two, attributes(4)), version(6), BatchError{Code: kerr.UnsupportedCompressionType.Code, Unread: true,
+			Problem: "zstd needs Produce version 7 or later, and this is version 6"}},
+	})
+}
+
+func TestCheckBatch_refuses_a_producer_that_cannot_be(t *testing.T) {
+	two := plainRecords(2)
+	runCheckTests(t, []checkTest{
+		{"epoch -1", batchOf(two, producerOf(4, -1, 0)), nil, coded(kerr.InvalidProducerEpoch, "producer 4 has epoch -1, and epochs begin at 0")},
+		{"epoch -2", batchOf(two, producerOf(4, -2, 0)), nil, coded(kerr.InvalidProducerEpoch, "producer 4 has epoch -2, and epochs begin at 0")},
+		{"sequence -1", batchOf(two, producerOf(4, 0, -1)), nil, invalid(false, "producer 4 has sequence -1, and sequences begin at 0")},
+		{"sequence -5", batchOf(two, producerOf(0, 0, -5)), nil, invalid(false, "producer 0 has sequence -5, and sequences begin at 0")},
+		{"epoch and sequence -1", batchOf(two, producerOf(4, -1, -1)), nil, coded(kerr.InvalidProducerEpoch, "producer 4 has epoch -1, and epochs begin at 0")},
+		{"transactional, and the request is not", batchOf(two, attributes(0x10), producerOf(4, 0, 0)), nil,
+			coded(kerr.TransactionalIDAuthorizationFailed, "the batch is transactional, and the request has no transactional id")},
+		{"transactional", batchOf(two, attributes(0x10), producerOf(4, 0, 0)), transactional(true),
+			coded(kerr.InvalidTxnState, "transactions are not served")},
+	})
+}
+
+// What is wrong first is what the client is told: the order is Kafka's.
+func TestCheckBatch_tells_the_first_of_several_problems(t *testing.T) {
+	broken := func(edit ...func(*kmsg.RecordBatch)) []byte {
+		return patched(batchOf(plainRecords(1), edit...), 17, 1, 2, 3, 4)
+	}
+	checksum := batchOf(plainRecords(1))[17:21]
+	runCheckTests(t, []checkTest{
+		{"magic before length", patched(batchOf(plainRecords(1)), 8, 0, 0, 0, 4, 0, 0, 0, 0, 1), nil, corrupt(true, "magic 1 is not served, only 2 (Kafka 0.11 and later)")},
+		{"two batches before size", append(broken(), broken()...), maxBytes(50), invalid(true, "the record set holds more than one batch: 81 bytes follow the first")},
+		{"size before checksum", broken(), maxBytes(50), BatchError{Code: kerr.MessageTooLarge.Code, Unread: true,
+			Problem: "the batch has 81 bytes, and the topic's max.message.bytes is 50"}},
+		{"checksum before base offset", broken(func(b *kmsg.RecordBatch) { b.FirstOffset = 1 }), nil,
+			corrupt(true, fmt.Sprintf("the batch says that its CRC-32C is 01020304, and it is %x", checksum))},
+		{"count before producer", batchOf(nil, producerOf(4, -1, -1)), nil, invalid(false, "the batch says that it has 0 records")},
+		{"producer before records", batchOf([][]byte{{0xff}}, producerOf(4, -1, 0)), nil, coded(kerr.InvalidProducerEpoch, "producer 4 has epoch -1, and epochs begin at 0")},
+		{"codec before producer", batchOf(plainRecords(1), attributes(5), producerOf(4, -1, 0)), nil, coded(kerr.UnsupportedCompressionType, "compression type 5 is not known, the highest is 4")},
+	})
+}
+
+func TestCheckBatch_accepts_what_stock_clients_send(t *testing.T) {
+	two := plainRecords(2)
+	tests := []struct {
+		name  string
+		raw   []byte
+		rules func(*BatchRules)
+	}{
+		{"no producer: -1, -1, -1", batchOf(two, producerOf(-1, -1, -1)), nil},
+		{"no producer: -1, -1, 0 (kgo, sarama, aiokafka)", batchOf(two, producerOf(-1, -1, 0)), nil},
+		{"no producer: -1, 0, 0 (kafkajs, platformatic)", batchOf(two, producerOf(-1, 0, 0)), nil},
+		{"producer id -7 is none either", batchOf(two, producerOf(-7, -7, -7)), nil},
+		{"a producer", batchOf(two, producerOf(0, 0, 0)), nil},
+		{"the highest numbers", batchOf(two, producerOf(math.MaxInt64, math.MaxInt16, math.MaxInt32)), nil},
+		{"a batch that straddles the wrap", batchOf(plainRecords(4), producerOf(1, 0, math.MaxInt32-1)), nil},
+		{"the transactional bit and no producer", batchOf(two, attributes(0x10)), nil},
+		{"LogAppendTime from a producer", batchOf(two, attributes(0x08)), nil},
+		{"a plain batch with a transactional id", batchOf(two, producerOf(1, 0, 0)), transactional(true)},
+		{"Produce 3", batchOf(two), version(3)},
+		{"a record without key, value or headers", batchOf([][]byte{record(kmsg.Record{})}), nil},
+		{"no timestamps", batchOf(two, func(b *kmsg.RecordBatch) { b.FirstTimestamp, b.MaxTimestamp = -1, -1 }), nil},
+		{"many records", batchOf(plainRecords(10_000)), nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rules := anyBatch
+			if tt.rules != nil {
+				tt.rules(&rules)
+			}
+			wantAccepted(t, tt.raw, rules)
+		})
+	}
+}
+
+func TestCheckBatch_tells_the_header(t *testing.T) {
+	raw := batchOf(plainRecords(3), producerOf(77, 5, 9), attributes(0x08), func(b *kmsg.RecordBatch) {
+		b.PartitionLeaderEpoch = 4
+	})
+	got := wantAccepted(t, raw, anyBatch)
+	want := kmsg.RecordBatch{
+		Length: int32(len(raw) - 12), PartitionLeaderEpoch: 4, Magic: 2, CRC: got.CRC, Attributes: 8,
+		LastOffsetDelta: 2, NumRecords: 3, FirstTimestamp: 1_000_000, MaxTimestamp: 1_000_002,
+		ProducerID: 77, ProducerEpoch: 5, FirstSequence: 9, Records: raw[61:],
+	}
+	if diff := cmp.Diff(want, got.RecordBatch); diff != "" {
+		t.Errorf("the header (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseBatchHeader_reads_the_first_batch_and_checks_nothing_in_it(t *testing.T) {
+	raw := batchOf(plainRecords(2), producerOf(4, 5, 6), attributes(7), func(b *kmsg.RecordBatch) { b.NumRecords = -9 })
+	raw = patched(raw, 17, 0, 0, 0, 0)
+	for name, set := range map[string][]byte{
+		"alone":              raw,
+		"before another":     append(bytes.Clone(raw), batchOf(plainRecords(1))...),
+		"before half of one": append(bytes.Clone(raw), raw[:30]...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := ParseBatchHeader(set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.ProducerID != 4 || b.ProducerEpoch != 5 || b.FirstSequence != 6 || b.NumRecords != -9 || b.Attributes != 7 || b.CRC != 0 {
+				t.Errorf("read as %+v", b)
+			}
+			if !bytes.Equal(b.Records, raw[61:]) {
+				t.Errorf("the records have %d bytes, want %d", len(b.Records), len(raw)-61)
+			}
+		})
+	}
+}
