@@ -155,7 +155,7 @@ func (d *demonstration) lostAcks() error {
 		return err
 	}
 	cl, err := kgo.NewClient(kgo.SeedBrokers(d.b.Addr()), kgo.DefaultProduceTopic("orders"), kgo.ClientID("orders-app"),
-		kgo.RetryBackoffFn(func(int) time.Duration { return time.Millisecond }))
+		kgo.RetryBackoffFn(func(int) time.Duration { return time.Millisecond }), kgo.MetadataMinAge(10*time.Millisecond))
 	if err != nil {
 		return err
 	}

@@ -158,6 +158,12 @@ func TestMatchGlob_means_what_it_says(t *testing.T) {
 	})
 }
 
+func TestMatchGlob_never_cuts_a_character(t *testing.T) {
+	if matchGlob("*??bc", "€bc") {
+		t.Error("one character matches two question marks")
+	}
+}
+
 func TestMatchGlob_costs_little_however_many_stars(t *testing.T) {
 	glob := strings.Repeat("*a", 100) + "b"
 	if matchGlob(glob, strings.Repeat("a", 30000)) { // would not end in a lifetime if it tried all ways

@@ -29,18 +29,38 @@ const (
 
 // parse gives what the file's one document holds, nil for nothing. What is no
 // YAML is noted.
-func (s *source) parse(p *problems) ast.Node {
-	tokens := tokenize(s.text)
-	s.locate(tokens)
-	if !s.checkTokens(tokens, p) {
-		return nil
-	}
-	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+func (s *source) parse(p *problems) (root ast.Node) {
+	err := guard(func() error {
+		tokens := tokenize(s.text)
+		s.locate(tokens)
+		if !s.checkTokens(tokens, p) {
+			return nil
+		}
+		file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+		if err == nil {
+			root = s.document(file, p)
+		}
+		return err
+	})
 	if err != nil {
 		s.explain(err, p)
-		return nil
 	}
-	var root ast.Node
+	return root
+}
+
+// guard turns a panic into an error. No text is known to make this version of
+// the library panic, but there were some for versions before it.
+func guard(f func() error) (err error) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			err = fmt.Errorf("the YAML library gave up: %v", problem)
+		}
+	}()
+	return f()
+}
+
+// document gives what the one document of a file holds.
+func (s *source) document(file *ast.File, p *problems) (root ast.Node) {
 	for _, doc := range file.Docs {
 		_, isDirective := doc.Body.(*ast.DirectiveNode)
 		switch {
@@ -191,8 +211,8 @@ func (s *source) explain(err error, p *problems) {
 const (
 	yamlWanted   = `lines of KEY: VALUE, and lists whose lines begin with "- "`
 	tabProblem   = "a tab in the indentation"
-	noKeyProblem = "a line that is no KEY: VALUE"
-	noKeyWanted  = "KEY: VALUE, with a colon and a space behind it"
+	noKeyProblem = "a line without a key"
+	noKeyWanted  = "KEY: VALUE, with a colon and a space behind the key"
 )
 
 // hints says in our words what the library says in its own, for the slips that

@@ -100,9 +100,9 @@ func (r *reader) oneOf(v value, words ...string) string {
 	return ""
 }
 
-// unknown notes a word that a key does not know.
+// unknown notes a word that is none of those that a key knows.
 func (r *reader) unknown(v value, word, want, near string) {
-	r.add(v.at, "unknown "+v.name+" "+shown(word), want, near)
+	r.add(v.at, v.name+" cannot be "+shown(word), want, near)
 }
 
 func readExpect(r *reader, v value, s *Scenario) {
@@ -213,5 +213,5 @@ func (r *reader) inSentence(v value, s scalar, bad *fault.SyntaxError) place {
 	if bad.Offset > len(s.text) || bad.Sentence != s.text {
 		return r.src.place(s.token)
 	}
-	return r.src.inside(s.token, bad.Offset)
+	return r.src.inside(s.token, s.text[:bad.Offset])
 }

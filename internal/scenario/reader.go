@@ -230,7 +230,7 @@ func (r *reader) scalar(v value) (s scalar, ok bool) {
 	case *ast.LiteralNode:
 		// The end of the last line is what a block is ended by, not text.
 		text := strings.TrimRight(n.Value.GetToken().Value, "\n")
-		return scalar{text: text, token: n.GetToken(), isText: true, quoted: true}, true
+		return scalar{text: text, token: n.Value.GetToken(), isText: true, quoted: true}, true
 	case ast.ScalarNode:
 		return scalar{text: n.GetToken().Value, token: n.GetToken()}, true
 	}

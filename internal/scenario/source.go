@@ -166,19 +166,20 @@ func (s *source) at(offset int) place {
 	return place{line + 1, utf8.RuneCountInString(s.text[s.starts[line]:offset]) + 1}
 }
 
-// inside is the place of a byte of a scalar's value. It is found as long as the
-// file spells the value as it is, with no difference but white space, which
-// YAML folds, and quotes around it; else it is the place of the scalar.
-func (s *source) inside(t *token.Token, offset int) place {
-	begin, ok := s.offsets[t]
+// inside is the place where a scalar goes on behind the beginning of its text.
+// It is found as long as the file spells the text as it is, with no difference
+// but white space, which YAML folds, and quotes around it; else it is the place
+// of the scalar.
+func (s *source) inside(t *token.Token, beginning string) place {
+	offset, ok := s.offsets[t]
 	if !ok {
 		return s.place(t)
 	}
-	text := s.text[begin:]
+	text := s.text[offset:]
 	if t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType {
 		text = text[1:]
 	}
-	rest, ok := follow(text, t.Value[:offset])
+	rest, ok := follow(text, beginning)
 	if !ok {
 		return s.place(t)
 	}

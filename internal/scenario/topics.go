@@ -101,7 +101,7 @@ func (r *reader) topicText(v value, s scalar) (t Topic) {
 	if !counted {
 		return Topic{Name: name}
 	}
-	at := r.src.inside(s.token, len(name)+1)
+	at := r.src.inside(s.token, name+":")
 	n, problem := parseNumber(partitions, 1, MaxPartitions)
 	if problem != "" {
 		want := fmt.Sprintf("a whole number from 1 to %d behind the colon", MaxPartitions)

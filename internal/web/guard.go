@@ -55,7 +55,7 @@ func foreignHost(r *http.Request) *Problem {
 func foreignOrigin(r *http.Request) *Problem {
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
-		if err == nil &&  strings.EqualFold(u.Host, r.Host) {
+		if err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) {
 			continue
 		}
 		return &Problem{

@@ -31,8 +31,9 @@ var unknown = map[string]bool{
 	"BaseOffset": true, "LogAppendTime": true, "LogStartOffset": true, // Produce
 	"HighWatermark": true, "LastStableOffset": true, // Fetch
 	"Offset": true, "Timestamp": true, "EndOffset": true, // ListOffsets, OffsetForLeaderEpoch
-	"LowWatermark": true,                        // DeleteRecords
-	"ProducerID":   true, "ProducerEpoch": true, // InitProducerId
+	"LowWatermark":  true,                            // DeleteRecords
+	"NumPartitions": true, "ReplicationFactor": true, // CreateTopics
+	"ProducerID": true, "ProducerEpoch": true, // InitProducerId
 	"NodeID": true, "Port": true, // FindCoordinator
 	"LeaderEpoch": true, "GenerationID": true, "MemberEpoch": true,
 }
@@ -65,6 +66,10 @@ func (e errorFiller) field(name string, f, src reflect.Value) {
 		f.Set(reflect.ValueOf(e.message))
 	case unknown[name] && f.CanInt():
 		f.SetInt(-1)
+	case f.Type() == reflect.TypeFor[[]byte](), name == "Configs" && f.Kind() == reflect.Slice:
+		// Records of a Fetch, configs of a created topic: there are none, which
+		// Kafka tells by empty ones; clients fail on null.
+		f.Set(reflect.MakeSlice(f.Type(), 0, 0))
 	case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct:
 		e.list(name, f, src)
 	default:

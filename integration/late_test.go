@@ -1,0 +1,165 @@
+package integration
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepostmq/fencepost"
+	"github.com/fencepostmq/fencepost/internal/journal"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// heldBack is longer than any test waits.
+const heldBack = "delay 1h"
+
+// pipelined sends requests in one write, over a connection of their own, and
+// gives the connection, from which the answers are to be read.
+func (s *stage) pipelined(t *testing.T, requests ...kmsg.Request) net.Conn {
+	t.Helper()
+	c, err := s.dial(patience(t), "tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(clientPatience))
+	var frames []byte
+	for i, r := range requests {
+		frames = kmsg.NewRequestFormatter(kmsg.FormatterClientID("raw")).AppendRequest(frames, r, int32(i))
+	}
+	if _, err := c.Write(frames); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// firstAnswer reads one answer and gives the request that it is for.
+func firstAnswer(t *testing.T, c net.Conn) (request int32) {
+	t.Helper()
+	var head [8]byte
+	if _, err := io.ReadFull(c, head[:]); err != nil {
+		t.Fatalf("no answer came: %v", err)
+	}
+	return int32(binary.BigEndian.Uint32(head[4:]))
+}
+
+func TestLate_a_request_that_waits_does_not_hold_the_answer_before_it_back(t *testing.T) {
+	t.Parallel()
+	first := produceOf("orders", batch{producer: -1, numbers: []int{0}})
+	first.SetVersion(9)
+	t.Run("a Produce that a fault delays", func(t *testing.T) {
+		t.Parallel()
+		s := proofStage(t, fencepost.Fault(heldBack+" before produce nth=2"))
+		second := produceOf("orders", batch{producer: -1, numbers: []int{1}})
+		second.SetVersion(9)
+		c := s.pipelined(t, first, second)
+		await(t, "the second request is held back", func() bool { return s.Faults()[0].Fired == 1 })
+		c.SetDeadline(time.Now().Add(answerInTime))
+		if n := firstAnswer(t, c); n != 0 {
+			t.Errorf("the first answer is for request %d", n)
+		}
+	})
+	t.Run("a Fetch that waits for records", func(t *testing.T) {
+		t.Parallel()
+		s := proofStage(t)
+		c := s.pipelined(t, first, waitingFetch("orders", 1))
+		c.SetDeadline(time.Now().Add(answerInTime))
+		if n := firstAnswer(t, c); n != 0 {
+			t.Errorf("the first answer is for request %d", n)
+		}
+	})
+}
+
+// answerInTime is how long an answer may take that nothing holds back. What
+// holds it back takes an hour or half a minute.
+const answerInTime = 10 * time.Second
+
+// waitingFetch asks for what stands behind the end of partition 0.
+func waitingFetch(topic string, offset int64) kmsg.Request {
+	partition := kmsg.NewFetchRequestTopicPartition()
+	partition.FetchOffset, partition.PartitionMaxBytes = offset, 1<<20
+	t := kmsg.NewFetchRequestTopic()
+	t.Topic, t.Partitions = topic, []kmsg.FetchRequestTopicPartition{partition}
+	req := kmsg.NewPtrFetchRequest()
+	req.SetVersion(12)
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.Topics = 30_000, 1, 1<<20, []kmsg.FetchRequestTopic{t}
+	return req
+}
+
+// sendHeldBack sends a batch over a connection of its own that is closed once
+// a fault holds the answer, or the batch, back.
+func (s *stage) sendHeldBack(t *testing.T, b batch) {
+	t.Helper()
+	req := produceOf("orders", b)
+	req.SetVersion(9)
+	c := s.pipelined(t, req)
+	await(t, "the fault has fired", func() bool { return s.Faults()[0].Fired == 1 })
+	c.Close()
+}
+
+// TestLate_a_batch_whose_answer_is_late plays a client that gives an answer up,
+// sends the batch again, and goes on, all before the broker gets to say what
+// became of the first copy.
+func TestLate_a_batch_whose_answer_comes_after_that_of_its_replay_is_counted_once(t *testing.T) {
+	t.Parallel()
+	s := proofStage(t, fencepost.Fault(heldBack+" after produce attempt=1"))
+	client := s.raw(t)
+	id := initProducer(t, client)
+	s.sendHeldBack(t, batch{producer: id, numbers: []int{0}})
+	const batches = 20
+	for i := range batches {
+		b := batch{producer: id, sequence: int32(i), numbers: []int{i}}
+		if offset, told := send(t, client, "orders", b); offset != int64(i) || told != nil {
+			t.Fatalf("batch %d was acknowledged at %d with %v", i, offset, told)
+		}
+	}
+	s.Close() // ends the delay
+
+	v := s.verdict(t, "orders")
+	if v.Counts.Records != batches || v.Counts.Batches != batches || v.Counts.Duplicates != 1 {
+		t.Errorf("the log holds %d records: %s", batches, v)
+	}
+}
+
+// TestLate_a_batch_that_comes_again_much_later plays a client without
+// idempotence whose batch is held up, sent again over another connection, and
+// written once more when many others have been.
+func TestLate_a_batch_that_comes_again_much_later_is_named_or_said_to_be_forgotten(t *testing.T) {
+	t.Parallel()
+	s := proofStage(t, fencepost.Fault(heldBack+" before produce attempt=1 nth=1"))
+	client := s.raw(t)
+	held := batch{producer: -1, numbers: []int{0}, timestamp: 1}
+	s.sendHeldBack(t, held)
+	send(t, client, "orders", held)
+	const others = 2000
+	for i := 1; i <= others; i++ {
+		send(t, client, "orders", batch{producer: -1, numbers: []int{i}, timestamp: 1})
+	}
+	s.Close() // ends the delay, and the first copy is written
+
+	v := s.verdict(t, "orders")
+	named := len(v.Duplicated) == 1 && v.Duplicated[0].Places[0].FirstOffset == 0 && v.Duplicated[0].Places[1].FirstOffset == others+1
+	if !named && len(v.Limits) == 0 {
+		t.Errorf("offsets 0 and %d hold one record, and the verdict says: %s", others+1, v)
+	}
+}
+
+// TestLate_a_client_that_is_gone plays a client that is gone when the answer that
+// a fault held back is sent at last.
+func TestLate_a_client_that_is_gone_before_its_answer_was_never_told(t *testing.T) {
+	t.Parallel()
+	s := proofStage(t, fencepost.Fault(heldBack+" after produce nth=1"))
+	client := s.raw(t)
+	s.sendHeldBack(t, batch{producer: initProducer(t, client), numbers: []int{0}})
+	s.Close() // ends the delay
+	checkReport(t, s.verdict(t, "orders"), journal.Totals{Unconfirmed: 1}, `orders is not exactly once (seed 42)
+  unconfirmed offset 0 holds sequence 0 of producer 1000, but no answer ever told client "raw" (delay 1h after produce nth=1)
+`)
+}
+
+var _ = strings.Contains
+var _ kgo.Opt
