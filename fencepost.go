@@ -253,6 +253,11 @@ func (b *Broker) Events() []Event { return b.journal.Events() }
 // written exactly once.
 func (b *Broker) Verdict(ctx context.Context) (Verdict, error) { return b.journal.Verdict(ctx) }
 
+// Drain waits until every client has closed its connections, so that all that
+// they sent has been handled and the verdict is their last word. The error is the
+// context's.
+func (b *Broker) Drain(ctx context.Context) error { return b.server.Drain(ctx) }
+
 // Reset forgets all events and starts the rules' counters anew, as between two
 // tests. Topics, records and rules stay.
 func (b *Broker) Reset() {

@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/fencepostmq/fencepost"
 )
 
 // Exit codes of a shell for a command that could not be started.
@@ -67,6 +69,23 @@ func (c child) run(ctx context.Context) (int, error) {
 	}
 	return exitCodeOf(cmd.ProcessState), nil
 }
+
+// settle lets a broker handle what a program that has ended left in flight:
+// requests that were sent and not read yet, and those that a rule delays.
+func settle(ctx context.Context, b *fencepost.Broker) {
+	longest := time.Duration(0)
+	for _, f := range b.Faults() {
+		longest = max(longest, f.Rule.Delay)
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(longest, maxSettle)+settleGrace)
+	defer cancel()
+	b.Drain(ctx) //nolint:errcheck // a process that it left behind may keep a connection open
+}
+
+const (
+	settleGrace = 2 * time.Second
+	maxSettle   = time.Minute
+)
 
 func startFailure(err error) int {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {

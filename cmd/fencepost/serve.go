@@ -108,6 +108,7 @@ func (s session) runChild(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(s.err, "fencepost: %v\n", err)
 		return exitCode(code)
 	}
+	settle(cmd.Context(), b)
 	holds, err := s.report(s.err, b)
 	switch {
 	case err != nil:

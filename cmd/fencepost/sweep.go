@@ -117,6 +117,7 @@ type sweeper struct {
 	allowed  []allowance
 	ctx      context.Context
 	progress progress
+	records  uint64 // that are written where nothing goes wrong
 }
 
 func (s *sweeper) options(more ...fencepost.Option) []fencepost.Option {
@@ -163,7 +164,7 @@ func (s *sweeper) learn() (w fencepost.Workload, err error) {
 	case !v.ExactlyOnce:
 		return w, fmt.Errorf("without any fault the records are not there exactly once:\n%s", v)
 	}
-	w = count()
+	w, s.records = count(), recordsIn(v)
 	if w.Produces == 0 {
 		return w, fmt.Errorf("the program produced nothing to KAFKA_BOOTSTRAP_SERVERS=%s:\n%s", b.Addr(), r.tail)
 	}
@@ -246,12 +247,24 @@ func (s *sweeper) tryCell(c fencepost.Cell) cellResult {
 	fired, _ := b.Fired(c.Sentence)
 	r.Outcome = outcomeOf(ran, v, fired)
 	r.Report = v.String()
+	if n := recordsIn(v); r.Outcome == exactlyOnce && n < s.records {
+		r.Outcome = missing
+		r.Report += fmt.Sprintf("\nthe program ended as if all was well, and wrote %d records; without faults it writes %d", n, s.records)
+	}
 	if r.Outcome == notReached {
 		for _, f := range b.Unfired() {
 			r.Report += "\n" + f.Report()
 		}
 	}
 	return r
+}
+
+// recordsIn counts the records that were accepted.
+func recordsIn(v fencepost.Verdict) (n uint64) {
+	for _, t := range v.Topics {
+		n += t.Counts.Records
+	}
+	return n
 }
 
 // A ran is one run of the program.
@@ -271,7 +284,9 @@ func (s *sweeper) run(b *fencepost.Broker, cell string) (ran, error) {
 	if err != nil {
 		return ran{}, err
 	}
-	return ran{code: code, hung: ctx.Err() != nil && s.ctx.Err() == nil, tail: out.String()}, nil
+	hung := ctx.Err() != nil && s.ctx.Err() == nil
+	settle(s.ctx, b)
+	return ran{code: code, hung: hung, tail: out.String()}, nil
 }
 
 // keptOutput is how much of a program's output is kept, its end, in bytes.

@@ -101,7 +101,7 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 	case *kmsg.ProduceRequest:
 		return b.produce(r)
 	case *kmsg.FetchRequest:
-		return answer(b.fetch(ctx, r))
+		return answer(b.fetch(ctx, req.Conn, r))
 	case *kmsg.ListOffsetsRequest:
 		return answer(b.listOffsets(r))
 	case *kmsg.MetadataRequest:

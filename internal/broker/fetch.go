@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -23,7 +24,7 @@ import (
 // fetch.max.bytes has it by default (55 MiB).
 const maxFetch = 55 << 20
 
-func (b *Broker) fetch(ctx context.Context, r *kmsg.FetchRequest) kmsg.Response {
+func (b *Broker) fetch(ctx context.Context, conn *wire.Conn, r *kmsg.FetchRequest) kmsg.Response {
 	if r.SessionID != 0 {
 		resp := r.ResponseKind().(*kmsg.FetchResponse)
 		resp.ErrorCode = kerr.FetchSessionIDNotFound.Code
@@ -54,6 +55,7 @@ func (b *Broker) fetch(ctx context.Context, r *kmsg.FetchRequest) kmsg.Response 
 			return resp // a topic was deleted, and what is waited for never comes
 		}
 		if timer == nil {
+			conn.Flush()
 			t := time.NewTimer(time.Duration(r.MaxWaitMillis) * time.Millisecond)
 			defer t.Stop()
 			timer = t.C

@@ -242,11 +242,16 @@ func (r *Rule) share() string {
 	return ""
 }
 
+// honest says what a refusal means.
 func (r *Rule) honest() string {
-	if isProduce(r.API) {
-		return "an honest refusal, nothing is appended"
+	nothing, done := "nothing", "done"
+	if r.partial() {
+		nothing = "nothing of it"
 	}
-	return "an honest refusal, nothing is done"
+	if isProduce(r.API) {
+		done = "appended"
+	}
+	return "an honest refusal, " + nothing + " is " + done
 }
 
 // ack is what the answer is called.

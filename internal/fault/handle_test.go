@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -299,9 +300,15 @@ func TestSet_Handle_the_worker_s_own_close_stays_unless_the_rule_says_otherwise(
 		"error 42 after produce":              "close: a batch sent with acks=0 was refused",
 		"error 42 before produce partition=1": "close: a batch sent with acks=0 was refused",
 	} {
-		reply := setOf(t, closing, rule).Handle(t.Context(), produce(batchOf("orders", 0), batchOf("orders", 1)))
+		s := setOf(t, closing, rule)
+		reply := s.Handle(t.Context(), produce(batchOf("orders", 0), batchOf("orders", 1)))
 		if got := fateOf(reply); got != want || reply.Told != nil {
 			t.Errorf("%s: %s, told %s; want %s", rule, got, tell(reply.Told), want)
+		}
+		for _, st := range s.Unfired() {
+			if want := "matched 1 produce request that got no answer: there is no answer to change"; st.NearMiss != want {
+				t.Errorf("%s: %s", rule, st.NearMiss)
+			}
 		}
 	}
 }
@@ -417,8 +424,9 @@ func TestSet_Handle_a_delay_ends_with_the_server(t *testing.T) {
 func TestSet_Handle_a_delay_holds_up_nobody_else(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := setOf(t, newWorker(), "delay 1h before produce", "delay 2h after produce")
+		var held sync.WaitGroup
 		for range 2 {
-			go s.Handle(t.Context(), produce(batchOf("orders", 0)))
+			held.Go(func() { s.Handle(t.Context(), produce(batchOf("orders", 0))) })
 			synctest.Wait()
 		}
 		took := waited(func() {
@@ -429,7 +437,9 @@ func TestSet_Handle_a_delay_holds_up_nobody_else(t *testing.T) {
 		if took != 0 {
 			t.Errorf("it took %s", took)
 		}
-		time.Sleep(3 * time.Hour) // on the bubble's clock
+		if more := waited(held.Wait); more != 2*time.Hour {
+			t.Errorf("the others took %s", more)
+		}
 	})
 }
 

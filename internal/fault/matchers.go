@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fencepostmq/fencepost/internal/producer"
 )
@@ -39,7 +40,7 @@ var matchers = [matcherCount]matcher{
 		key:    "client",
 		asked:  func(r *Rule) bool { return len(r.Client) > 0 },
 		passes: func(r *Rule, u *unit) bool { return matchesAny(r.Client, u.client) },
-		sight:  func(u *unit) sight { return sight{text: u.client} },
+		sight:  func(u *unit) sight { return sight{text: clip(u.client)} },
 		asks:   func(r *Rule) string { return "from client " + quoted(r.Client) },
 		saw:    sawClient,
 	},
@@ -47,7 +48,7 @@ var matchers = [matcherCount]matcher{
 		key:    "topic",
 		asked:  func(r *Rule) bool { return len(r.Topic) > 0 },
 		passes: func(r *Rule, u *unit) bool { return u.topic != "" && matchesAny(r.Topic, u.topic) },
-		sight:  func(u *unit) sight { return sight{text: u.topic, none: u.topic == ""} },
+		sight:  func(u *unit) sight { return sight{text: clip(u.topic), none: u.topic == ""} },
 		asks:   func(r *Rule) string { return preposition(r.API) + " " + quoted(r.Topic) },
 		saw:    sawTopic,
 	},
@@ -117,6 +118,15 @@ type sight struct {
 	text string // of a client or topic
 	low  int64  // of anything else
 	high int64
+}
+
+// clip cuts a name that a client chose to the length of the longest topic name,
+// so that what a rule remembers and prints is bounded.
+func clip(name string) string {
+	if len(name) <= maxTopicName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxTopicName], "") + "..."
 }
 
 // number is a sight of a number that may be none.

@@ -69,6 +69,8 @@ var misses = []struct {
 	{"the client", []string{"drop after produce client=web"}, join(repeat(12, to("orders")))},
 	{"the client is misspelt", []string{"drop after produce client=web-1"},
 		[]*wire.Request{as("web_1", produce(batchOf("orders", 0))), as("", produce(batchOf("orders", 0)))}},
+	{"a client id without end", []string{"drop after produce client=web"},
+		[]*wire.Request{as(strings.Repeat("ab€", 10000), produce(batchOf("orders", 0)))}},
 	{"the client of a request without topics", []string{`drop after init_producer_id client="my app",x*`},
 		repeat(2, func() *wire.Request { return initProducer(-1) })},
 	{"the producer", []string{"drop after produce producer=1000"},

@@ -130,6 +130,7 @@ func (st *stream) reset() {
 
 // flush sends what is collected.
 func (st *stream) flush() error {
+	st.rc.SetWriteDeadline(time.Now().Add(eventTime)) //nolint:errcheck // not there in every server
 	if err := st.ctx.Err(); err != nil {
 		return err // the deadline above came after the one that ends the stream
 	}

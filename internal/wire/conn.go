@@ -33,6 +33,7 @@ type Conn struct {
 	frame   []byte  // the request that is being handled
 	batches []Batch // of that request
 	out     []byte  // answers that are not written yet
+	broken  error   // why answers could not be written
 	muted   bool    // answers are lost
 	deaf    bool    // requests are lost, too
 }
@@ -40,6 +41,16 @@ type Conn struct {
 // Muted says whether the connection has gone dark for answers: whatever the
 // handlers reply from now on, the client is not told.
 func (c *Conn) Muted() bool { return c.muted }
+
+// Flush writes the answers that are held back while a request is handled, as
+// further requests waited already when they were given. A handler that is about
+// to wait calls it first, so that no earlier answer waits with it; nobody else
+// may. That it failed ends the connection later.
+func (c *Conn) Flush() {
+	if err := c.flush(); err != nil {
+		c.broken = err
+	}
+}
 
 // serve reads requests, handles one after the other, and writes their answers in
 // that order, until something ends the connection.
@@ -65,6 +76,9 @@ func (c *Conn) loop(ctx context.Context) *failure {
 		}
 		if f := c.handle(ctx, frame); f != nil {
 			return f
+		}
+		if c.broken != nil {
+			return &failure{ReasonWriteFailed, c.broken}
 		}
 		if len(c.out) > 0 && (len(c.out) >= writeBehind || !c.requestWaits()) {
 			if err := c.flush(); err != nil {

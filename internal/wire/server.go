@@ -46,6 +46,7 @@ type Server struct {
 	closed    bool
 	listeners map[net.Listener]struct{}
 	conns     map[*Conn]struct{}
+	ended     chan struct{} // closed, and made anew, when a connection ends
 }
 
 // NewServer makes a server. topicName gives the name of a topic id, "" for one
@@ -57,7 +58,7 @@ func NewServer(handler Handler, topicName func(id [16]byte) string, log *zap.Log
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Server{
 		handler: handler, topicName: topicName, log: log, ctx: ctx, cancel: cancel,
-		listeners: map[net.Listener]struct{}{}, conns: map[*Conn]struct{}{},
+		listeners: map[net.Listener]struct{}{}, conns: map[*Conn]struct{}{}, ended: make(chan struct{}),
 	}
 }
 
@@ -139,8 +140,28 @@ func (s *Server) ServeConn(c net.Conn, advertised Advertised) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.conns, conn)
+		close(s.ended)
+		s.ended = make(chan struct{})
 	})
 	return nil
+}
+
+// Drain waits until no connection is open, so that all that clients have sent
+// has been handled. The error is the context's.
+func (s *Server) Drain(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		open, ended := len(s.conns), s.ended
+		s.mu.Unlock()
+		if open == 0 {
+			return nil
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // Connections counts the connections that are open and those that ever were.
