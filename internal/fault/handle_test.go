@@ -178,7 +178,7 @@ func TestSet_Handle_a_part_of_a_request(t *testing.T) {
 			[]string{"error 42 after produce offset=0 partition=0"}, two(),
 			outcome{
 				Asked: []string{"Produce audit-0 orders-0 orders-1"}, Done: all,
-				Told: "orders-1:0@0 audit-0:42@-1 orders-0:42@-1", Fate: "send",
+				Told: "orders-1:0@0 orders-0:42@-1 audit-0:42@-1", Fate: "send",
 				Fired: []string{"error INVALID_REQUEST after produce partition=0 offset=0 on audit-0 on orders-0"},
 			},
 		},

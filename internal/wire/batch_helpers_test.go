@@ -15,8 +15,8 @@ import (
 var anyBatch = BatchRules{MaxBytes: 1 << 30, Version: 13}
 
 // batchOf makes a sound batch of a producer without idempotence out of encoded
-// records. edit changes its header; the checksum is right in any case, and the
-// length unless edit sets it.
+// records, a millisecond apart. edit changes its header; the checksum is right in
+// any case, and the length unless edit sets it.
 func batchOf(records [][]byte, edit ...func(*kmsg.RecordBatch)) []byte {
 	return packedBatch(int32(len(records)), bytes.Join(records, nil), edit...)
 }
@@ -26,7 +26,7 @@ func batchOf(records [][]byte, edit ...func(*kmsg.RecordBatch)) []byte {
 func packedBatch(count int32, records []byte, edit ...func(*kmsg.RecordBatch)) []byte {
 	b := kmsg.RecordBatch{
 		PartitionLeaderEpoch: -1, Magic: 2, LastOffsetDelta: count - 1, NumRecords: count,
-		FirstTimestamp: 1_000_000, MaxTimestamp: 1_000_000,
+		FirstTimestamp: 1_000_000, MaxTimestamp: 1_000_000 + int64(count-1),
 		ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1, Records: records,
 	}
 	b.Length = int32(batchOverhead - batchPrefix + len(records))
@@ -114,12 +114,29 @@ func patched(raw []byte, at int, with ...byte) []byte {
 // wantAccepted checks a batch that must be found sound.
 func wantAccepted(t *testing.T, raw []byte, rules BatchRules) CheckedBatch {
 	t.Helper()
+	before := bytes.Clone(raw)
 	c, err := CheckBatch(raw, rules)
 	if err != nil {
 		t.Fatalf("refused with code %d: %s", err.Code, err.Problem)
 	}
-	if !bytes.Equal(c.Raw, raw) {
+	if &c.Raw[0] != &raw[0] || len(c.Raw) != len(raw) {
 		t.Error("Raw is not the batch that was checked")
 	}
+	wantHeaderAlone(t, c, before)
 	return c
+}
+
+// wantHeaderAlone checks that an accepted batch is as it was sent, but for the
+// greatest timestamp and the checksum where the producer told a wrong one.
+func wantHeaderAlone(t *testing.T, c CheckedBatch, sent []byte) {
+	t.Helper()
+	want := bytes.Clone(sent)
+	binary.BigEndian.PutUint64(want[35:], uint64(c.MaxTimestamp))
+	sealed(want)
+	if !bytes.Equal(c.Raw, want) {
+		t.Errorf("the batch is %x now, want %x", c.Raw, want)
+	}
+	if b, err := ParseBatchHeader(c.Raw); err != nil || b.CRC != c.CRC || b.MaxTimestamp != c.MaxTimestamp {
+		t.Errorf("the header says %+v (%v), and what was learned is %+v", b, err, c.RecordBatch)
+	}
 }

@@ -257,6 +257,21 @@ func TestCheckBatch_tells_the_header(t *testing.T) {
 	}
 }
 
+// Kafka writes the greatest timestamp over a wrong one, and so a consumer never
+// sees what the producer claimed.
+func TestCheckBatch_corrects_a_wrong_greatest_timestamp(t *testing.T) {
+	for name, lie := range map[string]int64{"too low": 5, "too high": 1 << 50, "negative": -1} {
+		t.Run(name, func(t *testing.T) {
+			raw := batchOf(plainRecords(3), producerOf(7, 0, 0), func(b *kmsg.RecordBatch) { b.MaxTimestamp = lie })
+			want := batchOf(plainRecords(3), producerOf(7, 0, 0))
+			if got := wantAccepted(t, raw, anyBatch); !bytes.Equal(got.Raw, want) {
+				t.Errorf("the batch is %x, want %x", got.Raw, want)
+			}
+			wantAccepted(t, raw, anyBatch) // once more, now that it is right
+		})
+	}
+}
+
 func TestParseBatchHeader_reads_the_first_batch_and_checks_nothing_in_it(t *testing.T) {
 	raw := batchOf(plainRecords(2), producerOf(4, 5, 6), attributes(7), func(b *kmsg.RecordBatch) { b.NumRecords = -9 })
 	raw = patched(raw, 17, 0, 0, 0, 0)

@@ -126,30 +126,33 @@ func addBatches(f *testing.F) {
 func FuzzCheckBatch(f *testing.F) {
 	addBatches(f)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, set := range [][]byte{raw, resealed(raw)} {
+		for _, set := range [][]byte{bytes.Clone(raw), resealed(raw)} {
 			before := bytes.Clone(set)
-			cost := allocated(func() {
-				if c, err := CheckBatch(set, anyBatch); err == nil {
-					wantSound(t, c, set)
-				} else if err.Code == 0 || err.Problem == "" {
-					t.Errorf("refused without code or reason: %+v", err)
-				}
-			})
+			var c CheckedBatch
+			var err *BatchError
+			cost := allocated(func() { c, err = CheckBatch(set, anyBatch) })
 			if most := mostForLimit(MaxDecompressed); cost > most {
 				t.Errorf("a batch of %d bytes took %d, want %d at most", len(set), cost, most)
 			}
-			if !bytes.Equal(set, before) {
-				t.Error("the batch was changed")
+			switch {
+			case err == nil:
+				wantSound(t, c, before)
+			case err.Code == 0 || err.Problem == "":
+				t.Errorf("refused without code or reason: %+v", err)
+			case !bytes.Equal(set, before):
+				t.Error("a batch was changed that was refused")
 			}
 		}
 	})
 }
 
 // wantSound checks an accepted batch against its own records.
-func wantSound(t *testing.T, c CheckedBatch, raw []byte) {
+func wantSound(t *testing.T, c CheckedBatch, sent []byte) {
+	raw := c.Raw
 	if len(raw) != int(c.Length)+batchPrefix || c.Magic != 2 || c.FirstOffset != 0 || c.LastOffsetDelta != c.NumRecords-1 {
 		t.Errorf("accepted a batch of %d bytes with the header %+v", len(raw), c.RecordBatch)
 	}
+	wantHeaderAlone(t, c, sent)
 	n, first, greatest := int32(0), int32(-1), int64(0)
 	err := EachRecord(raw, MaxDecompressed, func(r Record) error {
 		if r.Offset != int64(n) {
@@ -173,6 +176,7 @@ func FuzzEachRecord(f *testing.F) {
 	const limit = 64 << 10
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		for _, set := range [][]byte{raw, resealed(raw)} {
+			before := bytes.Clone(set)
 			total := 0
 			cost := allocated(func() {
 				EachRecord(set, limit, func(r Record) error { //nolint:errcheck // any will do
@@ -183,6 +187,9 @@ func FuzzEachRecord(f *testing.F) {
 					return nil
 				})
 			})
+			if !bytes.Equal(set, before) {
+				t.Error("the batch was changed")
+			}
 			if most := max(limit, len(set)); total > most {
 				t.Errorf("a batch of %d bytes has %d bytes of keys, values and headers, want %d at most", len(set), total, most)
 			}

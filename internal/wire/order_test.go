@@ -138,6 +138,46 @@ func TestServer_answers_held_back_are_limited(t *testing.T) {
 	}
 }
 
+// A handler that waits, as that of a Fetch does, must not make the answers to
+// the requests before it wait too.
+func TestConn_Flush_writes_the_answers_that_are_held_back(t *testing.T) {
+	release := make(chan struct{})
+	answer := numbered()
+	s := newTestServer(t, func(ctx context.Context, req *Request) Reply {
+		reply := answer(ctx, req)
+		if reply.Told.(*kmsg.MetadataResponse).ControllerID == 2 {
+			req.Conn.Flush()
+			<-release
+		}
+		return reply
+	})
+	c := s.connect()
+	c.send(pipeline(4))
+	wantNumbered(t, c, 0, 2) // blocks for ever if they are held back
+	close(release)
+	wantNumbered(t, c, 2, 4)
+}
+
+func TestConn_Flush_that_fails_ends_the_connection(t *testing.T) {
+	gone := make(chan struct{})
+	handled := 0
+	s := newTestServer(t, func(_ context.Context, req *Request) Reply {
+		if handled++; handled == 2 {
+			<-gone
+			req.Conn.Flush()
+		}
+		return tell(req.Body.ResponseKind())
+	})
+	c := s.connect()
+	c.send(pipeline(4))
+	c.Close()
+	close(gone)
+	s.wantClose(ReasonWriteFailed)
+	if handled != 2 {
+		t.Errorf("%d requests were handled, want 2", handled)
+	}
+}
+
 func TestServer_connections_do_not_wait_for_each_other(t *testing.T) {
 	release := make(chan struct{})
 	s := newTestServer(t, func(_ context.Context, req *Request) Reply {

@@ -104,7 +104,9 @@ func Without(resp kmsg.Response, match func(TopicPartition) bool) kmsg.Response 
 }
 
 // Merge is a response of the partitions of a and then of b; what stands above
-// the topics is a's. Either may be nil. Neither is changed.
+// the topics is a's. A topic of both is listed once, with the partitions of both:
+// the Java client takes the last entry of a name for all there is. Either may be
+// nil. Neither is changed.
 func Merge(a, b kmsg.Response) kmsg.Response {
 	if a == nil {
 		return b
@@ -116,14 +118,54 @@ func Merge(a, b kmsg.Response) kmsg.Response {
 	from := structOf(b)
 	for _, f := range topicListFields(merged.Type()) {
 		list := merged.FieldByIndex(f.Index)
-		joined := reflect.AppendSlice(list.Slice3(0, list.Len(), list.Len()), from.FieldByIndex(f.Index))
-		list.Set(joined)
+		list.Set(mergeTopics(list, from.FieldByIndex(f.Index)))
 	}
 	return merged.Addr().Interface().(kmsg.Response)
 }
 
+func mergeTopics(a, b reflect.Value) reflect.Value {
+	all := reflect.AppendSlice(reflect.MakeSlice(a.Type(), 0, a.Len()+b.Len()), a)
+	for i := range b.Len() {
+		topic := b.Index(i)
+		at := indexTopic(all, topic)
+		if at < 0 {
+			all = reflect.Append(all, topic)
+			continue
+		}
+		both := clone(all.Index(at))
+		parts := partitionsOf(both)
+		parts.Set(reflect.AppendSlice(parts.Slice3(0, parts.Len(), parts.Len()), partitionsOf(topic)))
+		all.Index(at).Set(both)
+	}
+	return all
+}
+
+// indexTopic finds a topic with partitions that has the same name and id, -1 if
+// there is none.
+func indexTopic(list, topic reflect.Value) int {
+	if !partitionsOf(topic).IsValid() {
+		return -1
+	}
+	for i := range list.Len() {
+		if other := list.Index(i); topicName(other) == topicName(topic) && topicID(other) == topicID(topic) {
+			return i
+		}
+	}
+	return -1
+}
+
+// topicID reads the id of a topic entry, all zeros where there is none.
+func topicID(topic reflect.Value) (id [16]byte) {
+	if f := topic.FieldByName("TopicID"); f.IsValid() {
+		id = f.Interface().([16]byte)
+	}
+	return id
+}
+
 // filter copies a message, keeping only the partitions that keep wants, and
-// says whether any is left. Topics that lose all of theirs go too.
+// says whether any is left. Topics that lose all of theirs go too; one that never
+// had any, such as an unknown one in a Metadata answer, is asked about with
+// partition -1.
 func filter(msg reflect.Value, keep func(TopicPartition) bool) (reflect.Value, bool) {
 	c := clone(msg)
 	left := false
@@ -143,7 +185,7 @@ func filter(msg reflect.Value, keep func(TopicPartition) bool) (reflect.Value, b
 func filterTopic(topic reflect.Value, keep func(TopicPartition) bool) (reflect.Value, bool) {
 	name := topicName(topic)
 	parts := partitionsOf(topic)
-	if !parts.IsValid() {
+	if !parts.IsValid() || parts.Len() == 0 {
 		return topic, keep(TopicPartition{name, -1})
 	}
 	kept := reflect.MakeSlice(parts.Type(), 0, parts.Len())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,6 +48,9 @@ func TestSplit_of_every_API_loses_nothing(t *testing.T) {
 	everyAPI(t, func(t *testing.T, body kmsg.Request) {
 		before := body.AppendTo(nil)
 		all := partitionsIn(body)
+		if len(all) == 0 && HasPartitions(body.Key()) {
+			t.Skip("its newest version names partitions in another place")
+		}
 		req := &Request{Client: "c", Body: body, Internal: true}
 		in, out := Split(req, odd)
 		for _, part := range []struct {
@@ -103,6 +107,16 @@ func TestSplit_by_all_or_nothing_keeps_every_request_whole(t *testing.T) {
 	})
 }
 
+func sorted(all []TopicPartition) []TopicPartition {
+	slices.SortFunc(all, func(a, b TopicPartition) int {
+		if a.Topic != b.Topic {
+			return strings.Compare(a.Topic, b.Topic)
+		}
+		return int(a.Partition) - int(b.Partition)
+	})
+	return all
+}
+
 func TestWithout_and_Merge_of_every_API_put_back_together(t *testing.T) {
 	everyAPI(t, func(t *testing.T, body kmsg.Request) {
 		resp := copyOf(t, filled(body.ResponseKind()))
@@ -113,8 +127,7 @@ func TestWithout_and_Merge_of_every_API_put_back_together(t *testing.T) {
 			t.Errorf("Without gave %v, want %v", got, want)
 		}
 		merged := Merge(even, rest)
-		want := append(matching(all, not(odd)), matching(all, odd)...)
-		if got := partitionsIn(merged); !slices.Equal(got, want) {
+		if got, want := sorted(partitionsIn(merged)), sorted(slices.Clone(all)); !slices.Equal(got, want) {
 			t.Errorf("Merge gave %v, want %v", got, want)
 		}
 		for _, r := range []kmsg.Response{even, rest, merged} {
@@ -284,7 +297,8 @@ func TestHasTopics_and_HasPartitions(t *testing.T) {
 	}
 }
 
-// names is what Conn does to a Produce: its batches, in the order of the body.
+// requestOf makes of a Produce what a connection makes of it: its batches are
+// listed beside it.
 func requestOf(produce *kmsg.ProduceRequest) *Request {
 	return &Request{Conn: &Conn{ID: 3}, Client: "app", Body: produce, Batches: AppendBatches(nil, produce)}
 }
@@ -338,14 +352,16 @@ func wantPart(t *testing.T, whole, part *Request, want []TopicPartition) {
 	}
 }
 
-func TestMerge_keeps_what_stands_above_the_topics_of_the_first(t *testing.T) {
+func TestMerge_lists_a_topic_of_both_once_and_keeps_what_stands_above_the_topics_of_the_first(t *testing.T) {
 	a, b := kmsg.NewPtrProduceResponse(), kmsg.NewPtrProduceResponse()
 	a.ThrottleMillis, b.ThrottleMillis = 1, 2
 	a.Topics = []kmsg.ProduceResponseTopic{{Topic: "orders", Partitions: []kmsg.ProduceResponseTopicPartition{{Partition: 0, BaseOffset: 5}}}}
 	b.Topics = []kmsg.ProduceResponseTopic{{Topic: "orders", Partitions: []kmsg.ProduceResponseTopicPartition{{Partition: 1, ErrorCode: 6}}}}
 	want := kmsg.NewPtrProduceResponse()
 	want.ThrottleMillis = 1
-	want.Topics = append(slices.Clone(a.Topics), b.Topics...)
+	want.Topics = []kmsg.ProduceResponseTopic{{Topic: "orders", Partitions: []kmsg.ProduceResponseTopicPartition{
+		{Partition: 0, BaseOffset: 5}, {Partition: 1, ErrorCode: 6},
+	}}}
 	ignoreTags := cmpopts.IgnoreUnexported(kmsg.Tags{})
 	if diff := cmp.Diff(want, Merge(a, b), ignoreTags); diff != "" {
 		t.Errorf("Merge (-want +got):\n%s", diff)
@@ -353,8 +369,28 @@ func TestMerge_keeps_what_stands_above_the_topics_of_the_first(t *testing.T) {
 	if Merge(nil, b) != kmsg.Response(b) || Merge(a, nil) != kmsg.Response(a) || Merge(nil, nil) != nil {
 		t.Error("what is merged with nil has to stay as it is")
 	}
-	if len(a.Topics) != 1 || len(b.Topics) != 1 {
+	if len(a.Topics[0].Partitions) != 1 || len(b.Topics[0].Partitions) != 1 {
 		t.Error("a response that went in was changed")
+	}
+}
+
+func TestMerge_tells_topics_apart_by_name_and_id(t *testing.T) {
+	a, b := kmsg.NewPtrProduceResponse(), kmsg.NewPtrProduceResponse()
+	part := []kmsg.ProduceResponseTopicPartition{{}}
+	a.Topics = []kmsg.ProduceResponseTopic{{Topic: "orders", TopicID: [16]byte{1}, Partitions: part}}
+	b.Topics = []kmsg.ProduceResponseTopic{{Topic: "orders", TopicID: [16]byte{2}, Partitions: part}, {Topic: "audit", TopicID: [16]byte{1}, Partitions: part}}
+	if n := len(Merge(a, b).(*kmsg.ProduceResponse).Topics); n != 3 {
+		t.Errorf("three topics become %d", n)
+	}
+}
+
+func TestWithout_keeps_a_topic_without_partitions(t *testing.T) {
+	r := kmsg.NewPtrMetadataResponse()
+	name := "none"
+	r.Topics = []kmsg.MetadataResponseTopic{{Topic: &name, ErrorCode: 3}}
+	got := Without(r, func(tp TopicPartition) bool { return tp.Topic != name })
+	if n := len(got.(*kmsg.MetadataResponse).Topics); n != 1 {
+		t.Errorf("%d topics are left", n)
 	}
 }
 

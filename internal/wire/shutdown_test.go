@@ -140,6 +140,63 @@ func TestShutdown_may_be_called_by_many(t *testing.T) {
 	})
 }
 
+func TestServer_Connections_counts_the_open_ones_and_all(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestServer(t, answerEmpty)
+		want := func(open, opened int64) {
+			t.Helper()
+			synctest.Wait()
+			if a, b := s.Connections(); a != open || b != opened {
+				t.Errorf("%d connections are open of %d, want %d of %d", a, b, open, opened)
+			}
+		}
+		want(0, 0)
+		a, b := s.connect(), s.connect()
+		want(2, 2)
+		a.Close()
+		want(1, 2)
+		s.connect()
+		want(2, 3)
+		b.Close()
+		s.Shutdown(context.Background())
+		want(0, 3)
+	})
+}
+
+func TestServer_Drain_waits_until_no_connection_is_open(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestServer(t, answerEmpty)
+		if err := s.Drain(context.Background()); err != nil {
+			t.Errorf("with no connection: %v", err)
+		}
+		first, second := s.connect(), s.connect()
+		drained := make(chan error, 1)
+		go func() { drained <- s.Drain(context.Background()) }()
+		for _, c := range []*testClient{first, second} {
+			synctest.Wait()
+			if len(drained) > 0 {
+				t.Error("it did not wait for all connections")
+			}
+			c.Close()
+		}
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestServer_Drain_ends_with_its_context(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestServer(t, answerEmpty)
+		s.connect()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := s.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want that the deadline was exceeded", err)
+		}
+	})
+}
+
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
