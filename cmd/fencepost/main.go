@@ -73,6 +73,6 @@ func hint(err error) string {
 
 func newRoot() *cobra.Command {
 	root := newServe()
-	root.AddCommand(newDemo(), newSweep(), newCheck(), newFaults(), newVerdict(), newEvents(), newVersion())
+	root.AddCommand(newDemo(), newSweep(), newCheck(), newFaults(), newVerdict(), newEvents(), newMan(), newVersion())
 	return root
 }
