@@ -52,7 +52,7 @@ func (b *Broker) CheckExactlyOnce(t TB, topics ...string) {
 	for _, topic := range v.Topics {
 		written[topic.Topic] = true
 		if !topic.ExactlyOnce && (len(topics) == 0 || slices.Contains(topics, topic.Topic)) {
-			t.Errorf("%s", topic)
+			t.Errorf("%s", strings.TrimSuffix(topic.String(), "\n"))
 		}
 	}
 	for _, topic := range topics {

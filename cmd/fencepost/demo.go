@@ -195,7 +195,7 @@ func (d *demonstration) proof() error {
 		if topic.Topic != "orders" {
 			continue
 		}
-		fmt.Fprintln(d.out, topic)
+		fmt.Fprint(d.out, topic)
 		if !topic.ExactlyOnce {
 			return exitCode(exitBroken)
 		}

@@ -143,7 +143,7 @@ func (s session) report(to io.Writer, b *fencepost.Broker) (holds bool, err erro
 		e.SetIndent("", "  ")
 		return holds, e.Encode(map[string]any{"verdict": v, "unfired": unfired, "holds": holds})
 	}
-	fmt.Fprintln(to, v)
+	fmt.Fprint(to, v)
 	for _, f := range unfired {
 		fmt.Fprintln(to, f.Report())
 	}

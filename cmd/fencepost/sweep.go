@@ -162,7 +162,7 @@ func (s *sweeper) learn() (w fencepost.Workload, err error) {
 	case r.code != exitOK:
 		return w, fmt.Errorf("without any fault the program ends with exit code %d:\n%s", r.code, r.tail)
 	case !v.ExactlyOnce:
-		return w, fmt.Errorf("without any fault the records are not there exactly once:\n%s", v)
+		return w, fmt.Errorf("without any fault the records are not there exactly once:\n%s", strings.TrimSuffix(v.String(), "\n"))
 	}
 	w, s.records = count(), recordsIn(v)
 	if w.Produces == 0 {
@@ -246,7 +246,7 @@ func (s *sweeper) tryCell(c fencepost.Cell) cellResult {
 	}
 	fired, _ := b.Fired(c.Sentence)
 	r.Outcome = outcomeOf(ran, v, fired)
-	r.Report = v.String()
+	r.Report = strings.TrimSuffix(v.String(), "\n")
 	if n := recordsIn(v); r.Outcome == exactlyOnce && n < s.records {
 		r.Outcome = missing
 		r.Report += fmt.Sprintf("\nthe program ended as if all was well, and wrote %d records; without faults it writes %d", n, s.records)

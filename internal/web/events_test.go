@@ -3,6 +3,8 @@ package web
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -261,6 +263,25 @@ func TestStream_ends_at_once_at_Shutdown(t *testing.T) {
 				t.Errorf("Shutdown took %v of virtual time", took)
 			}
 		})
+	}
+}
+
+func TestStream_sends_once_what_came_while_it_replayed(t *testing.T) {
+	h := build(t)
+	h.producePlain(4)
+	kept := h.journal.Events()
+	coming := make(chan journal.Event, len(kept))
+	for _, e := range kept[1:] {
+		coming <- e
+	}
+	close(coming)
+	w := httptest.NewRecorder()
+	st := &stream{ctx: t.Context(), w: w, rc: http.NewResponseController(w), last: 3}
+	if err := st.follow(coming, kept[:3]); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Count(w.Body.String(), "id: "); got != 1 || !strings.HasPrefix(w.Body.String(), "id: 4\n") {
+		t.Errorf("of 2 and 3, which were replayed, and 4, the stream sends\n%s", w.Body)
 	}
 }
 

@@ -46,6 +46,7 @@ func TestGuard_refuses_foreign_hosts_and_origins(t *testing.T) {
 		{"a page of another port", loopback, "localhost:9644", "http://localhost:8080", originProblem("http://localhost:8080", "localhost:9644")},
 		{"a page of the other name", loopback, "localhost:9644", "http://127.0.0.1:9644", originProblem("http://127.0.0.1:9644", "localhost:9644")},
 		{"a page without an origin", loopback, "localhost:9644", "null", originProblem("null", "localhost:9644")},
+		{"a page without an origin and no host", public, "", "null", originProblem("null", "")},
 		{"a foreign page where all may come", public, "broker:9644", "http://evil.example", originProblem("http://evil.example", "broker:9644")},
 		{"what is no origin", loopback, "localhost:9644", "http://%", originProblem("http://%", "localhost:9644")},
 	} {

@@ -28,6 +28,7 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 	c, err := l.Listener.Accept()
 	if err != nil {
+		<-l.places
 		return nil, err
 	}
 	return &placed{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
