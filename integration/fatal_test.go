@@ -15,7 +15,7 @@ import (
 // tells the application.
 var fatal = trouble{
 	name: "fatal error", verb: "error INVALID_RECORD", schedule: "attempt=1 nth=5", firings: 1,
-	answer: journal.Told{Code: kerr.InvalidRecord.Code, Error: "INVALID_RECORD", BaseOffset: -1},
+	answer: journal.Told{Code: kerr.InvalidRecord.Code, Error: "INVALID_RECORD", BaseOffset: -1}, patient: true,
 }
 
 func fatalCells(place string) (cells []cell) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepostmq/fencepost"
 	"github.com/fencepostmq/fencepost/internal/journal"
@@ -30,11 +31,14 @@ type trouble struct {
 	firings  int          // 0 for once or more
 	answer   journal.Told // of the deliveries that meet it
 	waitOut  bool         // the client notices by waiting
+	patient  bool         // the client does not send again by itself
 }
 
-// twice is for troubles that a client has to wait out: in the middle of what it
-// sends. Those that it notices at once happen to the first delivery of every
-// batch.
+// shortDelay is one that every client waits for.
+const shortDelay = 5 * time.Millisecond
+
+// Troubles that a client has to wait out happen twice, in the middle of what it
+// sends, and those that it notices at once to the first delivery of every batch.
 const (
 	twice     = "attempt=1 nth=5 times=2"
 	everyTime = "attempt=1 times=all"
@@ -43,11 +47,11 @@ const (
 var (
 	notLeader = journal.Told{Code: kerr.NotLeaderForPartition.Code, Error: "NOT_LEADER_OR_FOLLOWER", BaseOffset: -1}
 
-	drop       = trouble{"drop", "drop", twice, 2, journal.Told{Answer: journal.Lost}, true}
-	disconnect = trouble{"disconnect", "disconnect", everyTime, 0, journal.Told{Answer: journal.Closed}, false}
-	retriable  = trouble{"retriable error", "error NOT_LEADER_OR_FOLLOWER", everyTime, 0, notLeader, false}
-	delay      = trouble{"delay", "delay 5ms", everyTime, 0, journal.Told{Answer: journal.Answered}, false}
-	longDelay  = trouble{"delay beyond the client's patience", "delay 700ms", twice, 2, journal.Told{Answer: journal.Answered}, true}
+	drop       = trouble{"drop", "drop", twice, 2, journal.Told{Answer: journal.Lost}, true, false}
+	disconnect = trouble{"disconnect", "disconnect", everyTime, 0, journal.Told{Answer: journal.Closed}, false, false}
+	retriable  = trouble{"retriable error", "error NOT_LEADER_OR_FOLLOWER", everyTime, 0, notLeader, false, false}
+	delay      = trouble{"delay", "delay " + shortDelay.String(), everyTime, 0, journal.Told{Answer: journal.Answered}, false, true}
+	longDelay  = trouble{"delay beyond the client's patience", "delay 700ms", twice, 2, journal.Told{Answer: journal.Answered}, true, false}
 )
 
 var places = []string{"before", "after"}
@@ -81,9 +85,12 @@ func (c cell) idempotent() []kgo.Opt {
 	return c.options()
 }
 
-// plain is a client without idempotence.
+// plain is a client without idempotence. Its batches are large, so that there are
+// few: the journal tells batches without a producer id apart by their checksums,
+// and remembers some hundred of those.
 func (c cell) plain() []kgo.Opt {
-	return append(c.options(), kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(c.inFlight))
+	return append(c.options(), kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(c.inFlight),
+		kgo.ProducerBatchMaxBytes(4*batchBytes))
 }
 
 func (c cell) options() []kgo.Opt {
@@ -101,7 +108,9 @@ func TestGrid_an_idempotent_kgo_writes_every_record_once(t *testing.T) {
 			s := c.stage(t)
 			var p pipeline
 			client := s.client(t, append(c.idempotent(), kgo.WithHooks(&p))...)
+			began := time.Now()
 			outcomes := produce(t, client, "orders", upTo(gridRecords))
+			c.checkDelay(t, s, time.Since(began))
 			client.Close()
 			s.settle(t)
 
@@ -126,8 +135,11 @@ func (c cell) checkFirings(t *testing.T, s *stage) {
 	if err != nil || fired == 0 || c.trouble.firings != 0 && fired != c.trouble.firings {
 		t.Errorf("the fault fired %d times (%v)", fired, err)
 	}
-	met := 0
+	met, again := 0, 0
 	for _, e := range s.Events() {
+		if e.Attempt > 1 {
+			again++
+		}
 		if !strings.Contains(strings.Join(e.Rules, "; "), "name=cell") {
 			continue
 		}
@@ -137,6 +149,9 @@ func (c cell) checkFirings(t *testing.T, s *stage) {
 	}
 	if met < fired {
 		t.Errorf("the fault fired %d times and met %d deliveries", fired, met)
+	}
+	if (again > 0) == c.trouble.patient {
+		t.Errorf("the client sent %d batches again", again)
 	}
 }
 
@@ -150,6 +165,17 @@ func (c cell) allows(e fencepost.Event) bool {
 }
 
 func (t trouble) delays() bool { return strings.HasPrefix(t.verb, "delay") }
+
+// checkDelay fails if the client did not have to wait for what was delayed.
+func (c cell) checkDelay(t *testing.T, s *stage, took time.Duration) {
+	t.Helper()
+	if c.trouble.verb != delay.verb {
+		return
+	}
+	if n, _ := s.Fired("cell"); took < time.Duration(n)*shortDelay {
+		t.Errorf("%d delays of %s took %s in all", n, shortDelay, took)
+	}
+}
 
 // checkCounts fails unless acknowledgements were lost, or replaced, where the
 // cell says so and nowhere else.

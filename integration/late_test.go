@@ -2,6 +2,7 @@ package integration
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -131,28 +132,55 @@ func TestLate_a_batch_whose_answer_comes_after_that_of_its_replay_is_counted_onc
 	}
 }
 
-// TestLate_batches_that_come_again_much_later plays a client without idempotence
-// that has two batches in flight when the first is held up. It sends both again
-// over another connection, and goes on. Then come the first copies.
-func TestLate_batches_that_come_again_much_later_are_named_or_said_to_be_forgotten(t *testing.T) {
+// TestLate_a_batch_that_comes_again plays a client without idempotence whose
+// connection breaks before it reads the answer. It sends the batch again, over
+// another connection, when the broker has had other work.
+func TestLate_a_batch_that_comes_again_is_named_or_said_to_be_forgotten(t *testing.T) {
 	t.Parallel()
-	s := proofStage(t, fencepost.Fault("delay 1s before produce attempt=1"))
-	held := []batch{{producer: -1, numbers: []int{0}, timestamp: 1}, {producer: -1, numbers: []int{1}, timestamp: 1}}
-	s.sendHeldBack(t, held...)
-	client := s.raw(t)
-	const batches = 500
-	for i := range batches {
-		send(t, client, "orders", batch{producer: -1, numbers: []int{i}, timestamp: 1})
-	}
-	client.Close()
-	s.settle(t)
+	for _, others := range []int{0, 10, 1000} {
+		t.Run(fmt.Sprintf("after %d others", others), func(t *testing.T) {
+			t.Parallel()
+			s := proofStage(t)
+			lost := batch{producer: -1, numbers: []int{0}, timestamp: 1}
+			s.pipelined(t, frameOf("orders", lost)).Close()
+			s.awaitEvents(t, 1)
+			client := s.raw(t)
+			for i := range others {
+				send(t, client, "orders", batch{producer: -1, numbers: []int{i + 1}, timestamp: 1})
+			}
+			send(t, client, "orders", lost)
 
-	log := s.log(t, "orders")
-	if want := []string{"0:0 0:500", "0:1 0:501"}; !slices.Equal(duplicatesIn(log), want) {
-		t.Fatalf("the log holds twice what stands at %q, and not at %q", duplicatesIn(log), want)
+			twice := duplicatesIn(s.log(t, "orders"))
+			if want := []string{fmt.Sprintf("0:0 0:%d", others+1)}; !slices.Equal(twice, want) {
+				t.Fatalf("twice stands what is at %q", twice)
+			}
+			if v := s.verdict(t, "orders"); !slices.Equal(duplicatesNamed(v), twice) && len(v.Limits) == 0 {
+				t.Errorf("twice stands what is at %q, and the verdict says: %s", twice, v)
+			}
+		})
 	}
-	if v := s.verdict(t, "orders"); !slices.Equal(duplicatesNamed(v), duplicatesIn(log)) && len(v.Limits) == 0 {
-		t.Errorf("twice stand %q, and the verdict says: %s", duplicatesIn(log), v)
+}
+
+// TestLate_all_copies plays a client without idempotence that sends a batch
+// over three connections. What became of the copy that stands first is known
+// last, when its answer is no longer held back.
+func TestLate_all_copies_are_named_also_the_one_whose_answer_was_held_back(t *testing.T) {
+	t.Parallel()
+	s := proofStage(t, fencepost.Fault(heldBack+" after produce"))
+	again := batch{producer: -1, numbers: []int{0}, timestamp: 1}
+	s.sendHeldBack(t, again)
+	for range 2 {
+		client := s.raw(t)
+		send(t, client, "orders", again)
+		client.Close()
+	}
+	twice := duplicatesIn(s.log(t, "orders"))
+	if want := []string{"0:0 0:1 0:2"}; !slices.Equal(twice, want) {
+		t.Fatalf("the copies stand at %q", twice)
+	}
+	s.Close() // ends the delay
+	if v := s.verdict(t, "orders"); !slices.Equal(duplicatesNamed(v), twice) {
+		t.Errorf("the copies stand at %q, and the verdict says: %s", twice, v)
 	}
 }
 

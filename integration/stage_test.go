@@ -15,8 +15,9 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// clientPatience is how long a test waits for a client before it gives up.
-const clientPatience = time.Minute
+// clientPatience is how long a test waits for a client before it gives up. It is
+// far longer than any client takes, also on a machine with other work to do.
+const clientPatience = 5 * time.Minute
 
 // A stage is a broker and the kgo clients that a test runs against it.
 type stage struct {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fencepostmq/fencepost"
+	"golang.org/x/term"
 )
 
 // Exit codes of a shell for a command that could not be started.
@@ -115,7 +116,4 @@ func passOn(signals <-chan os.Signal, to *os.Process, done <-chan struct{}) {
 	}
 }
 
-func onTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
+func onTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -117,6 +117,8 @@ func TestCreateTopics_Refuses(t *testing.T) {
 	}
 	both := assigned("t", 0, []int32{NodeID})
 	both.NumPartitions, both.ReplicationFactor = 1, 1
+	twice := assigned("t", 0, []int32{NodeID}, []int32{NodeID})
+	twice.ReplicaAssignment[1].Partition = 0
 	illegal := "' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
 	for _, tt := range []struct {
 		name string
@@ -155,6 +157,7 @@ func TestCreateTopics_Refuses(t *testing.T) {
 		{"a broker twice", assigned("t", 0, []int32{NodeID, NodeID}), "INVALID_REPLICA_ASSIGNMENT", "0"},
 		{"no broker", assigned("t", 0, []int32{}), "INVALID_REPLICA_ASSIGNMENT", "0"},
 		{"partitions from one on", assigned("t", 1, []int32{NodeID}, []int32{NodeID}), "INVALID_REPLICA_ASSIGNMENT", "2"},
+		{"a partition twice", twice, "INVALID_REPLICA_ASSIGNMENT", "0"},
 		{"partition minus one", assigned("t", -1, []int32{NodeID}), "INVALID_REPLICA_ASSIGNMENT", "-1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

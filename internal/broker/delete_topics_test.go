@@ -41,8 +41,12 @@ func deleted(resp kmsg.Response) []string {
 func TestDeleteTopics_ByName(t *testing.T) {
 	everyVersion(t, kmsg.DeleteTopics, func(t *testing.T, version int16) {
 		n, c := startWith(t, "a", "b", "c")
-		want(t, "told", deleted(c.ask(deleting(version, "a", "no such", "c"))),
-			[]string{"a NONE", "no such UNKNOWN_TOPIC_OR_PARTITION", "c NONE"})
+		id := n.id("a")
+		resp := c.ask(deleting(version, "a", "no such", "c")).(*kmsg.DeleteTopicsResponse)
+		want(t, "told", deleted(resp), []string{"a NONE", "no such UNKNOWN_TOPIC_OR_PARTITION", "c NONE"})
+		if version >= 6 {
+			want(t, "its id", resp.Topics[0].TopicID, id)
+		}
 		want(t, "again", deleted(c.ask(deleting(version, "a"))), []string{"a UNKNOWN_TOPIC_OR_PARTITION"})
 		want(t, "topics", n.Topics(), []string{"b"})
 		want(t, "partitions in all", n.partitions, 2)

@@ -344,3 +344,21 @@ func TestFetch_RequestsBehindAWaitingOneAreAnsweredAfterIt(t *testing.T) {
 		}
 	})
 }
+
+func TestFetch_AnAnswerBeforeAWaitingOneIsNotHeldBack(t *testing.T) {
+	inTime(t, func(t *testing.T, n *node, c *client) {
+		both := n.dial()
+		store, wait := both.producing(produceVersion, -1, entry{"a", 0, plain(1).bytes()}), both.waiting(1, second, from("a", 1, 0))
+		frames := append(both.format.AppendRequest(nil, store, 1), both.format.AppendRequest(nil, wait, 2)...)
+		if _, err := both.conn.Write(frames); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		both.correlation = 1
+		wantCode(t, onlyProduced(t, both.receive(store)).ErrorCode, "NONE")
+		want(t, "waited for the ack", time.Since(began), 0)
+		both.correlation = 2
+		both.receive(wait)
+		want(t, "waited for the records", time.Since(began), time.Second)
+	})
+}

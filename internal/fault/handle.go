@@ -35,8 +35,11 @@ func (s *Set) before(ctx context.Context, req *wire.Request) wire.Reply {
 	if !ok {
 		return s.forward(ctx, req)
 	}
-	wait(ctx, act.rule.Delay)
+	wait(ctx, req.Conn, act.rule.Delay)
 	var reply wire.Reply
+	if act.rule.Delay > 0 && ctx.Err() != nil { // nothing more is begun
+		return wire.Reply{Fate: wire.Close, Reason: wire.ReasonShutdown, Fired: []wire.Firing{act.firing()}}
+	}
 	switch act.rule.Verb {
 	case Pass:
 		reply = s.forward(ctx, req)
@@ -58,9 +61,12 @@ func (s *Set) forward(ctx context.Context, req *wire.Request) wire.Reply {
 	if !ok {
 		return reply
 	}
-	wait(ctx, act.rule.Delay)
+	wait(ctx, req.Conn, act.rule.Delay)
 	switch act.rule.Verb {
 	case Pass:
+		if act.rule.Delay > 0 && req.Conn.Gone() {
+			reply.Told, reply.Fate, reply.Reason = nil, wire.Close, wire.ReasonClientClosed
+		}
 	case Drop:
 		reply.Told, reply.Fate, reply.Reason = nil, wire.LoseAnswers, wire.ReasonNone
 	case Disconnect:
@@ -215,11 +221,13 @@ func wantsAnswer(req *wire.Request) bool {
 	return !ok || produce.Acks != 0
 }
 
-// wait waits, unless the server shuts down.
-func wait(ctx context.Context, d time.Duration) {
+// wait waits, unless the server shuts down. Answers to earlier requests of the
+// connection do not wait with it.
+func wait(ctx context.Context, conn *wire.Conn, d time.Duration) {
 	if d <= 0 {
 		return
 	}
+	conn.Flush()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -408,15 +408,19 @@ func TestSet_Handle_a_delay_before_holds_the_work_and_one_after_only_the_answer(
 	}
 }
 
-func TestSet_Handle_a_delay_ends_with_the_server(t *testing.T) {
+func TestSet_Handle_a_delay_before_ends_with_the_server_and_nothing_more_is_begun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		w := newWorker()
 		s := setOf(t, w, "delay 1h before produce")
-		took := waited(func() { s.Handle(ctx, produce(batchOf("orders", 0))) })
-		if took != time.Second || len(w.asked) != 1 {
+		var reply wire.Reply
+		took := waited(func() { reply = s.Handle(ctx, produce(batchOf("orders", 0))) })
+		if took != time.Second || len(w.asked) != 0 {
 			t.Errorf("it took %s, asked %v", took, w.asked)
+		}
+		if reply.Fate != wire.Close || reply.Reason != wire.ReasonShutdown || len(reply.Fired) != 1 {
+			t.Errorf("the reply is %+v", reply)
 		}
 	})
 }

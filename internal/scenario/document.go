@@ -32,6 +32,9 @@ const (
 func (s *source) parse(p *problems) (root ast.Node) {
 	err := guard(func() error {
 		tokens := tokenize(s.text)
+		if !s.checkCount(tokens, p) {
+			return nil
+		}
 		s.locate(tokens)
 		if !s.checkTokens(tokens, p) {
 			return nil
@@ -111,12 +114,18 @@ func first(n ast.Node) *token.Token {
 	return n.GetToken()
 }
 
-// checkTokens refuses what the parser would take too long for.
-func (s *source) checkTokens(tokens token.Tokens, p *problems) bool {
+// checkCount refuses too many tokens.
+func (s *source) checkCount(tokens token.Tokens, p *problems) bool {
 	if len(tokens) > maxTokens {
 		p.add(s.place(tokens[maxTokens]), fmt.Sprintf("more than %d words and signs", maxTokens), "a smaller file", "")
 		return false
 	}
+	return true
+}
+
+// checkTokens refuses lists and mappings that the parser would take too long
+// for.
+func (s *source) checkTokens(tokens token.Tokens, p *problems) bool {
 	var n nesting
 	for i, t := range tokens {
 		switch t.Type {

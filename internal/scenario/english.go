@@ -137,7 +137,7 @@ func (p *page) line(label, text string, indent int) {
 	fmt.Fprintf(p, "%-*s", margin-len(gap), label)
 	column := margin - len(gap)
 	separator := gap
-	for _, word := range strings.Split(text, " ") {
+	for _, word := range words(text) {
 		size := utf8.RuneCountInString(word)
 		if column > margin+indent && column+len(separator)+size > width {
 			p.WriteString("\n" + strings.Repeat(" ", margin+indent))
@@ -148,4 +148,21 @@ func (p *page) line(label, text string, indent int) {
 		separator = " "
 	}
 	p.WriteString("\n")
+}
+
+// words takes a text apart at its spaces, but not within quotes.
+func words(text string) (all []string) {
+	begin, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			quoted = !quoted
+		case quoted && text[i] == '\\':
+			i++
+		case !quoted && text[i] == ' ':
+			all = append(all, text[begin:i])
+			begin = i + 1
+		}
+	}
+	return append(all, text[begin:])
 }

@@ -88,11 +88,8 @@ func shown(text string) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// orList joins words as a sentence does: a, b or c.
+// orList joins two words or more as a sentence does: a, b or c.
 func orList(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

@@ -40,7 +40,7 @@ func readSeed(r *reader, v value, s *Scenario) {
 // number reads a whole number within limits.
 func (r *reader) number(v value, low, high uint64) (uint64, bool) {
 	want := fmt.Sprintf("a whole number from %d to %d", low, high)
-	s, ok := r.scalar(v)
+	s, ok := scalarOf(v.node)
 	switch {
 	case !ok || isNull(v.node):
 		r.wrong(v, want)
@@ -200,8 +200,7 @@ func (r *reader) rule(v value, inBrackets bool) (fault.Rule, bool) {
 // faultWanted says what is wanted in place of what is no text. A colon with a
 // space behind it makes a mapping of a sentence.
 func (r *reader) faultWanted(v value) string {
-	switch v.node.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
+	if _, isMapping := v.node.(*ast.MappingNode); isMapping {
 		return faultWanted + "; in quotes if it holds a colon"
 	}
 	return faultWanted

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
 )
 
 // maxValues is how many values are read of one file, those that an alias
@@ -70,11 +69,11 @@ func (r *reader) value(name string, n ast.Node) (v value, ok bool) {
 			v.node = n.Value
 		case *ast.AliasNode:
 			if v.node = r.targets[n]; v.node == nil {
-				r.add(v.at, fmt.Sprintf("the alias *%s, which stands for nothing", n.Value.GetToken().Value), "an anchor before it", "")
+				r.add(v.at, "the alias "+shown("*"+n.Value.GetToken().Value)+", which stands for nothing", "an anchor before it", "")
 				return v, false
 			}
 		case *ast.TagNode:
-			r.add(v.at, fmt.Sprintf("the tag %s", n.GetToken().Value), "the value without it; quotes make a text of a number", "")
+			r.add(v.at, "the tag "+shown(n.GetToken().Value), "the value without it; quotes make a text of a number", "")
 			return v, false
 		default:
 			return v, true
@@ -82,11 +81,19 @@ func (r *reader) value(name string, n ast.Node) (v value, ok bool) {
 	}
 }
 
+// add notes one problem. What is found after the last value that is read comes
+// of not reading on.
+func (r *reader) add(at place, problem, want, near string) {
+	if r.values <= maxValues {
+		r.problems.add(at, problem, want, near)
+	}
+}
+
 // exhausted says whether there were too many values, and notes it once.
 func (r *reader) exhausted() bool {
 	if r.values == maxValues+1 {
 		r.values++
-		r.add(start, fmt.Sprintf("more than %d values, aliases followed", maxValues), "fewer", "")
+		r.problems.add(start, fmt.Sprintf("more than %d values, aliases followed", maxValues), "fewer", "")
 	}
 	return r.values > maxValues
 }
@@ -98,29 +105,6 @@ func (r *reader) wrong(v value, want string) {
 		problem = v.name + " has no value"
 	}
 	r.add(v.at, problem, want, "")
-}
-
-// describe says in words what a node is.
-func describe(n ast.Node) string {
-	text := shown(n.GetToken().Value)
-	switch n := n.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
-		return "a mapping"
-	case *ast.SequenceNode:
-		return "a list"
-	case *ast.LiteralNode:
-		return "the text " + shown(n.Value.GetToken().Value)
-	case *ast.StringNode:
-		return "the text " + text
-	case *ast.BoolNode:
-		return n.GetToken().Value + ", which is no text"
-	}
-	return "the number " + n.GetToken().Value
-}
-
-func isNull(n ast.Node) bool {
-	_, ok := n.(*ast.NullNode)
-	return ok
 }
 
 // items gives the values of a list. Where there is none, nothing is listed:
@@ -155,18 +139,13 @@ type entry struct {
 // entries gives what a mapping holds, in the order of the file; of a key that
 // is there twice, the first. ok is false if the value is no mapping.
 func (r *reader) entries(v value, want string) (entries []entry, ok bool) {
-	var pairs []*ast.MappingValueNode
-	switch n := v.node.(type) {
-	case *ast.MappingNode:
-		pairs = n.Values
-	case *ast.MappingValueNode:
-		pairs = []*ast.MappingValueNode{n}
-	default:
+	mapping, ok := v.node.(*ast.MappingNode)
+	if !ok {
 		r.wrong(v, want)
 		return nil, false
 	}
 	lines := make(map[string]int)
-	for _, pair := range pairs {
+	for _, pair := range mapping.Values {
 		e, ok := r.entry(pair)
 		if r.exhausted() {
 			return nil, true
@@ -199,7 +178,7 @@ func (r *reader) entry(pair *ast.MappingValueNode) (e entry, ok bool) {
 	if !ok {
 		return e, false
 	}
-	s, ok := r.scalar(named)
+	s, ok := scalarOf(named.node)
 	if !ok {
 		r.wrong(named, "a word")
 		return e, false
@@ -210,41 +189,6 @@ func (r *reader) entry(pair *ast.MappingValueNode) (e entry, ok bool) {
 		e.value.at = e.at // where nothing stands there is nothing to point at
 	}
 	return e, ok
-}
-
-// A scalar is a value that is neither list nor mapping.
-type scalar struct {
-	text   string // without quotes
-	token  *token.Token
-	isText bool // as opposed to a number, true, false or null
-	quoted bool
-}
-
-// scalar gives a value's scalar; ok is false if it is a list or mapping.
-func (r *reader) scalar(v value) (s scalar, ok bool) {
-	switch n := v.node.(type) {
-	case *ast.StringNode:
-		t := n.GetToken()
-		quoted := t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType
-		return scalar{text: t.Value, token: t, isText: true, quoted: quoted}, true
-	case *ast.LiteralNode:
-		// The end of the last line is what a block is ended by, not text.
-		text := strings.TrimRight(n.Value.GetToken().Value, "\n")
-		return scalar{text: text, token: n.Value.GetToken(), isText: true, quoted: true}, true
-	case ast.ScalarNode:
-		return scalar{text: n.GetToken().Value, token: n.GetToken()}, true
-	}
-	return scalar{}, false
-}
-
-// text gives a value's text, or notes that it is none.
-func (r *reader) text(v value, want string) (scalar, bool) {
-	s, ok := r.scalar(v)
-	if !ok || !s.isText {
-		r.wrong(v, want)
-		return s, false
-	}
-	return s, true
 }
 
 // A field is a key that is known, and what reads its value.

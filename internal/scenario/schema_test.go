@@ -319,36 +319,43 @@ func TestSchema_refuses_the_bad_files(t *testing.T) {
 }
 
 func TestSchema_examples_are_valid_and_can_be_parsed(t *testing.T) {
-	found := 0
-	var visit func(s object, wrap func(any) any)
-	visit = func(s object, wrap func(any) any) {
-		examples, _ := s["examples"].([]any)
-		for _, example := range examples {
-			found++
-			if wrong := violation(s, example); wrong != "" {
-				t.Errorf("%v: %s", example, wrong)
-			}
-			text, err := json.Marshal(wrap(example))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := Parse("example", text); err != nil {
-				t.Errorf("%s: %v", text, err)
-			}
-		}
-	}
 	s := schema(t)
-	visit(s, func(v any) any { return v })
+	found := checkExamples(t, s, func(v any) any { return v })
 	for name := range part(t, s, "properties") {
-		visit(part(t, s, "properties", name), func(v any) any { return object{name: v} })
+		found += checkExamples(t, part(t, s, "properties", name), func(v any) any { return object{name: v} })
 	}
-	visit(part(t, s, "properties", "faults", "items"), func(v any) any { return object{"faults": []any{v}} })
-	visit(part(t, s, "properties", "topics", "items", "anyOf", 1, "properties", "configs"), func(v any) any {
+	found += checkExamples(t, part(t, s, "properties", "faults", "items"), func(v any) any {
+		return object{"faults": []any{v}}
+	})
+	found += checkExamples(t, part(t, s, "properties", "topics", "items", "anyOf", 1, "properties", "configs"), func(v any) any {
 		return object{"topics": []any{object{"name": "a", "configs": v}}}
 	})
-	if want := strings.Count(string(Schema), `"examples"`); found < want {
-		t.Errorf("looked at %d examples of %d", found, want)
+	if want := strings.Count(string(Schema), `"examples"`); found != want {
+		t.Errorf("looked at %d lists of examples of %d", found, want)
 	}
+}
+
+// checkExamples checks the examples of a part of the schema, each made a whole
+// file by wrap, and counts the lists of them: one or none.
+func checkExamples(t *testing.T, s object, wrap func(any) any) int {
+	t.Helper()
+	examples, ok := s["examples"].([]any)
+	if !ok {
+		return 0
+	}
+	for _, example := range examples {
+		if wrong := violation(s, example); wrong != "" {
+			t.Errorf("%v: %s", example, wrong)
+		}
+		text, err := json.Marshal(wrap(example))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Parse("example", text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	return 1
 }
 
 // kebab is the name of a struct's field as a file has it.

@@ -51,8 +51,7 @@ func readTopics(r *reader, v value, s *Scenario) {
 
 // topic reads one topic. Its name is empty if it has none that is right.
 func (r *reader) topic(v value) Topic {
-	switch v.node.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
+	if _, isMapping := v.node.(*ast.MappingNode); isMapping {
 		return r.topicMapping(v)
 	}
 	s, ok := r.text(v, topicWanted+"; a name in quotes if it looks like a number")
@@ -84,7 +83,7 @@ func (r *reader) unspaced(entries []entry) string {
 	if len(entries) != 1 || slices.Contains(namesOf(topicFields), entries[0].key) {
 		return ""
 	}
-	s, ok := r.scalar(entries[0].value)
+	s, ok := scalarOf(entries[0].node)
 	if _, problem := parseNumber(s.text, 1, MaxPartitions); !ok || problem != "" {
 		return ""
 	}
@@ -123,7 +122,7 @@ func readConfigs(r *reader, v value, t *Topic) {
 	entries, _ := r.entries(v, configsWanted)
 	for _, e := range entries {
 		e.name = "config " + e.name
-		s, ok := r.scalar(e.value)
+		s, ok := scalarOf(e.node)
 		if !ok || isNull(e.node) {
 			r.wrong(e.value, configWanted)
 			continue

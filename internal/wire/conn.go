@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"net"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -50,6 +52,22 @@ func (c *Conn) Flush() {
 	if err := c.flush(); err != nil {
 		c.broken = err
 	}
+}
+
+// glance is how long Gone looks for the end of a connection.
+const glance = time.Millisecond
+
+// Gone says whether the client has closed the connection, so that no answer can
+// reach it. A handler that has waited asks before it answers; nobody else may. A
+// client that has more requests under way than are read ahead is not seen to go.
+func (c *Conn) Gone() bool {
+	if c.c == nil || c.r.Buffered() == c.r.Size() {
+		return false
+	}
+	c.c.SetReadDeadline(time.Now().Add(glance)) //nolint:errcheck // then the peek fails, and says so
+	_, err := c.r.Peek(c.r.Buffered() + 1)
+	c.server.resumeReading(c)
+	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // serve reads requests, handles one after the other, and writes their answers in

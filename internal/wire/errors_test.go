@@ -2,6 +2,7 @@ package wire
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -217,11 +218,27 @@ func TestErrorAnswer_names_the_topics_and_partitions_of_every_served_request(t *
 		req.SetVersion(v)
 		req = copyOf(t, filled(req))
 		answer := copyOf(t, ErrorAnswer(req, notLeader, "why"))
-		want := partitionsIn(req)
-		if got := partitionsIn(answer); !cmp.Equal(got, want) || (len(got) == 0) == HasTopics(api.Key) {
+		if got, want := topicsIn(answer), topicsIn(req); !slices.Equal(got, want) || (len(got) > 0) != HasTopics(api.Key) {
+			t.Errorf("the answer names topics %v, want %v", got, want)
+		}
+		if !HasPartitions(api.Key) {
+			return
+		}
+		if got, want := partitionsIn(answer), partitionsIn(req); !slices.Equal(got, want) || len(got) != 4 {
 			t.Errorf("the answer names %v, want %v", got, want)
 		}
 	})
+}
+
+// topicsIn names the topics of a message, with and without partitions.
+func topicsIn(msg any) []string {
+	var names []string
+	for _, list := range topicLists(structOf(msg)) {
+		for i := range list.Len() {
+			names = append(names, topicName(list.Index(i)))
+		}
+	}
+	return names
 }
 
 func TestErrorAnswer_of_every_API_can_be_encoded_and_tells_the_code(t *testing.T) {

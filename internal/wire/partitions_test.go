@@ -422,11 +422,7 @@ func TestFillTopicNames(t *testing.T) {
 	want := []string{"orders", "", "kept", ""}
 	for _, req := range []kmsg.Request{produce, fetch} {
 		FillTopicNames(req, name)
-		var got []string
-		for _, topic := range reflectTopics(req) {
-			got = append(got, topic)
-		}
-		if !slices.Equal(got, want) {
+		if got := reflectTopics(req); !slices.Equal(got, want) {
 			t.Errorf("%T has the names %q, want %q", req, got, want)
 		}
 	}

@@ -164,6 +164,17 @@ func (s *Server) Drain(ctx context.Context) error {
 	}
 }
 
+// resumeReading lets a connection read for as long as the server is open.
+func (s *Server) resumeReading(c *Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	deadline := time.Time{}
+	if s.closed {
+		deadline = time.Now()
+	}
+	c.c.SetReadDeadline(deadline) //nolint:errcheck // a broken connection shows at the next read
+}
+
 // Connections counts the connections that are open and those that ever were.
 func (s *Server) Connections() (open, opened int64) {
 	s.mu.Lock()
