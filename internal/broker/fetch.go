@@ -18,7 +18,8 @@ import (
 // error in one of its partitions, or its topic being deleted, ends the wait.
 //
 // Differences from Apache Kafka: no fetch sessions (KIP-227); every request is
-// answered with session id 0, which tells the client so.
+// answered with session id 0, which tells the client so, also one with an epoch
+// that goes on with a session. A partition that is named twice is answered twice.
 
 // maxFetch is the most bytes of records in one answer, as Kafka's
 // fetch.max.bytes has it by default (55 MiB).

@@ -15,7 +15,9 @@ import (
 // advertised address a client is told the address that it connected to.
 //
 // Differences from Apache Kafka: a topic that is made on first use is there in
-// the very answer, where Kafka says UNKNOWN_TOPIC_OR_PARTITION once.
+// the very answer, where Kafka says UNKNOWN_TOPIC_OR_PARTITION once. Versions 10
+// and 11 by id list the broker beside the error. Authorized operations are not
+// filled in.
 
 func (b *Broker) metadata(c *wire.Conn, r *kmsg.MetadataRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.MetadataResponse)

@@ -21,7 +21,8 @@ import (
 // batch, a wrong offset delta in a record, and records that cannot be read are
 // INVALID_RECORD; a first batch of a producer that the partition does not know
 // has to begin at sequence 0 unless the broker was told to accept it.
-// Transactional batches are refused.
+// Transactional batches are refused. A partition that is named twice is judged
+// and answered twice, where Kafka judges the last entry and drops the others.
 
 func (b *Broker) produce(r *kmsg.ProduceRequest) wire.Reply {
 	if r.Acks < -1 || r.Acks > 1 {
