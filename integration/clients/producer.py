@@ -2,7 +2,8 @@
 KAFKA_BOOTSTRAP_SERVERS, each as a batch of its own, and ends with 1 if one of
 them was not acknowledged.
 
-IDEMPOTENT=true makes the producer idempotent; RECORDS says how many records.
+IDEMPOTENT=true makes the producer idempotent; RECORDS says how many records;
+TIMEOUT_MS how long it waits for an answer.
 """
 
 import os
@@ -19,6 +20,7 @@ producer = Producer(
         # Without it librdkafka waits up to ten seconds before it connects again.
         "reconnect.backoff.ms": 1,
         "reconnect.backoff.max.ms": 10,
+        "socket.timeout.ms": int(os.environ.get("TIMEOUT_MS", "60000")),
     }
 )
 failed = []
