@@ -94,9 +94,9 @@ type unfollowed struct {
 type partition struct {
 	topic   *topic
 	number  int32
-	end     int64 // one above the highest offset that a batch was accepted at
+	hash    uint64 // seeded, of topic and number
+	noted   noted  // where batches were accepted
 	senders map[int64]*sender
-	plain   *plainDeliveries // nil before the first batch without a producer id
 
 	doubts   map[int64]*doubt // by base offset
 	refusals map[refusalKey][]*refusal
@@ -122,6 +122,7 @@ func (j *Journal) partitionLocked(name string, number int32) *partition {
 	p := &partition{
 		topic:    t,
 		number:   number,
+		hash:     mix(hashBytes([]byte(name)), uint64(number)),
 		senders:  make(map[int64]*sender),
 		doubts:   make(map[int64]*doubt),
 		refusals: make(map[refusalKey][]*refusal),
@@ -156,7 +157,7 @@ func (t *topic) endsNow() map[int32]int64 {
 	if t.ends == nil {
 		t.ends = make(map[int32]int64, len(t.partitions))
 		for number, p := range t.partitions {
-			t.ends[number] = p.end
+			t.ends[number] = p.noted.end
 		}
 	}
 	return t.ends
@@ -169,6 +170,7 @@ func (n *notes) forgetTopic(name string) {
 	}
 	delete(n.topics, name)
 	n.lastTopic = nil
+	n.plain.forgetTopic(t)
 	for _, p := range t.partitions {
 		n.forgetPartition(p)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/fencepostmq/fencepost/internal/producer"
 	"github.com/fencepostmq/fencepost/internal/wire"
 )
 
@@ -257,6 +258,20 @@ func TestVerdict_equal_records_written_on_purpose(t *testing.T) {
 		}
 		s.wantVerdict("orders is exactly once: 10 records in 10 batches")
 	})
+	t.Run("in the same millisecond, and one ack lost and not recovered", func(t *testing.T) {
+		for _, producer := range []int64{1000, -1} {
+			s := newSetup(t, Options{})
+			s.on("drop after produce", once(func(r *wire.Request) bool { return r.Conn.ID == 1 }))
+			p := s.peer("app")
+			p.send(by(producer, 0, "tick"))
+			p = p.reconnect()
+			p.send(by(producer, 1, "tick", "tock"))
+			p.send(by(producer, 3, "tick", "tack"))
+			if v := s.verdict(); v.Totals != (Totals{Unconfirmed: 1}) {
+				t.Errorf("producer %d: %s", producer, v)
+			}
+		}
+	})
 	t.Run("one ack lost and recovered", func(t *testing.T) {
 		s := newSetup(t, Options{})
 		s.on("disconnect after produce", once(sequence(6)))
@@ -355,4 +370,35 @@ orders is not exactly once (seed 0)
 orders is not exactly once (seed 0)
   duplicated  offsets 0 and 1 hold one record, key "o-0": sent again without idempotence over another connection, though it was acknowledged`)
 	})
+}
+
+// A broker that does not know its producers any more, as Kafka's forgets them
+// after a week.
+func TestVerdict_broker_forgets_a_producer(t *testing.T) {
+	s := newSetup(t, Options{})
+	s.on("drop after produce", once(anyProduce))
+	p := s.peer("app")
+	p.send(by(1000, 0, "o-0=v"))
+	s.broker.at("orders", 0).producers = producer.New(producer.Refuse)
+	p.send(by(1000, 0, "o-0=v").at(5000))
+	s.wantVerdict(`
+orders is not exactly once (seed 0)
+  duplicated  offsets 0 and 1 hold one record, key "o-0": sent again with the same sequence, and accepted again, after its ack was lost
+              caused by fault "drop after produce"`)
+	s.wantEvents(
+		"#1 app/1 orders-0 producer 1000 epoch 0 sequence 0: accepted at offset 0; answer lost (drop after produce)",
+		"#2 app/1 orders-0 producer 1000 epoch 0 sequence 0 attempt 2: accepted at offset 1; acknowledged",
+	)
+}
+
+// A journal that does not know a producer any more knows the batches in doubt.
+func TestVerdict_journal_forgets_a_producer(t *testing.T) {
+	s := newSetup(t, Options{})
+	s.on("drop after produce", once(anyProduce))
+	p := s.peer("app")
+	p.send(by(1000, 0, "o-0=v"))
+	clear(s.journal.notes.topics["orders"].partitions[0].senders)
+	s.journal.notes.producers = recency{}
+	p.send(by(1000, 0, "o-0=v"))
+	s.wantVerdict("orders is exactly once: 1 record in 1 batch, 1 acknowledgement lost, 1 replay answered with the first offset")
 }

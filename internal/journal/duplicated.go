@@ -29,18 +29,29 @@ func (c *copies) add(p place) {
 // explain says why the record was written again: from the first copy in doubt
 // and the one that followed, or from who wrote them if none is in doubt.
 func (c *copies) explain() {
-	doubtful := byEvent(c.places)
-	if len(doubtful) == 0 {
+	u := c.firstInDoubt()
+	if u == nil {
 		c.why = writtenBy(&c.places[0], &c.places[1])
 		return
 	}
-	u := &doubtful[0]
 	other := &c.places[0]
 	if other.location == u.location {
 		other = &c.places[1]
 	}
 	c.rule = u.doubt.event.rule()
 	c.why = u.resentHow(other) + " " + u.doubt.after()
+}
+
+// firstInDoubt is the copy in doubt that was written first: the one noted first
+// or, if its answer was held back, one that stands before that in the partition.
+func (c *copies) firstInDoubt() (first *place) {
+	doubtful := byEvent(c.places)
+	for i := range doubtful {
+		if u := &doubtful[i]; first == nil || u.partition == first.partition && u.offset < first.offset {
+			first = u
+		}
+	}
+	return first
 }
 
 // resentHow says in which way p is not a retry that a broker recognizes.
@@ -54,6 +65,8 @@ func (u *place) resentHow(p *place) string {
 		return "sent again with a new producer id"
 	case u.epoch != p.epoch:
 		return "sent again with a new epoch"
+	case u.sequence == p.sequence:
+		return "sent again with the same sequence, and accepted again,"
 	case u.doubt.toldError():
 		return "sent again by the application"
 	}
@@ -120,7 +133,7 @@ func (c *copies) continues(o *copies) bool {
 }
 
 func duplicated(c *copies, records int) Duplicated {
-	d := Duplicated{Records: records, Beyond: c.beyond, Why: c.why, Rule: c.rule}
+	d := Duplicated{Records: records, Beyond: c.beyond, Why: c.why, Rule: c.rule, Evidence: []Event{}}
 	for _, p := range c.places {
 		d.Places = append(d.Places, Range{
 			Partition: p.partition, FirstOffset: p.offset, LastOffset: p.offset + int64(records) - 1,

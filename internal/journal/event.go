@@ -113,7 +113,8 @@ type Answer uint8
 const (
 	// Answered is an answer that was sent to the client.
 	Answered Answer = iota
-	// Closed is a connection that was closed instead.
+	// Closed is a connection that was closed instead: by a rule, by the broker, or
+	// by the client, which was gone when its answer was due.
 	Closed
 	// Lost is an answer that was lost while the connection stayed open.
 	Lost

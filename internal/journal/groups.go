@@ -177,11 +177,12 @@ func tally(places []place) (n standings) {
 	return n
 }
 
-// resentOf finds the first copy in doubt that was sent again, and its copies.
+// resentOf finds the first copy in doubt that was sent again, and its copies, in
+// the order of the log: events may have been noted in another one.
 func resentOf(places []place, sameTime bool) (copies, bool) {
 	tried := 0
-	for _, u := range byEvent(places) {
-		if u.doubt.kind != unconfirmed && !sameTime {
+	for _, u := range places {
+		if u.doubt == nil || u.doubt.kind != unconfirmed && !sameTime {
 			continue
 		}
 		if tried++; tried > doubtsTried {
@@ -215,18 +216,15 @@ func byEvent(places []place) (doubtful []place) {
 // sentAgainAt says whether p, which holds an equal record, is a copy of u that
 // was sent because the client did not know of u.
 func (u *place) sentAgainAt(p *place, sameTime bool) bool {
-	inOne := u.partition == p.partition
 	switch {
-	case inOne && p.base == u.base:
-		return false // written so on purpose
-	case inOne && slices.Contains(u.doubt.again, p.base):
-		return true
-	case u.doubt.kind == resent:
-		return false
-	case inOne && p.offset < u.offset:
+	case u.sameBytes(p):
+		return true // and the first to be noted may stand behind the other
+	case u.partition == p.partition && p.offset < u.offset:
 		// An answer that is late because the request was held up: the copy that
 		// was sent meanwhile stands first.
 		return u.doubt.kind == late && sameTime && !u.sameProducer(p)
+	case u.sameProducer(p) && u.sequence == p.sequence:
+		return true // and the broker did not recognize it
 	case u.doubt.toldError():
 		return true // and the application tried again
 	case u.pipelined(p):
@@ -236,6 +234,12 @@ func (u *place) sentAgainAt(p *place, sameTime bool) bool {
 		return sameTime && u.doubt.kind == unconfirmed
 	}
 	return true
+}
+
+// sameBytes says whether the batch of u, without a producer id, was accepted
+// again as that of p.
+func (u *place) sameBytes(p *place) bool {
+	return u.partition == p.partition && slices.Contains(u.doubt.again, p.base)
 }
 
 // pipelined says whether both were sent over one connection which answered

@@ -75,7 +75,7 @@ func (j *Journal) inquiryLocked(t *topic) *inquiry {
 		same:       make(map[*replay]bool),
 	}
 	for number, p := range t.partitions {
-		q.partitions = append(q.partitions, bounds{partition: number, known: p.end})
+		q.partitions = append(q.partitions, bounds{partition: number, known: p.noted.end})
 		q.copyPartition(p)
 	}
 	slices.SortFunc(q.partitions, func(a, b bounds) int { return cmp.Compare(a.partition, b.partition) })
@@ -172,9 +172,18 @@ func (q *inquiry) measure(ctx context.Context) error {
 			q.limit("partition %d ends at offset %d, and batches were accepted up to offset %d", b.partition, b.end, b.known-1)
 		}
 	}
-	q.verdict.several = len(q.partitions) > 1 || len(q.partitions) == 1 && q.partitions[0].partition != 0
+	q.verdict.several = q.several(ctx)
 	q.partitions = readable
 	return nil
+}
+
+// several says whether the topic has several partitions. If nobody says how many
+// there are, those count that batches came for.
+func (q *inquiry) several(ctx context.Context) bool {
+	if all, err := q.reader.partitions(ctx); err == nil {
+		return len(all) > 1
+	}
+	return len(q.partitions) > 1 || q.partitions[0].partition > 0
 }
 
 // unreadable turns a failure to read into a limit of the verdict. It is an error
@@ -281,7 +290,7 @@ func (j *Journal) verdictOf(ctx context.Context, name string) (TopicVerdict, err
 // as exactly once. The error is that of ctx.
 func (j *Journal) Verdict(ctx context.Context) (Verdict, error) {
 	j.mu.Lock()
-	v := Verdict{Seed: j.options.Seed, Identity: j.identity, ExactlyOnce: true, Limits: j.notes.sayLimits()}
+	v := Verdict{Seed: j.options.Seed, Identity: j.identity, ExactlyOnce: true, Topics: []TopicVerdict{}, Limits: j.notes.sayLimits()}
 	names := slices.Sorted(maps.Keys(j.notes.topics))
 	j.mu.Unlock()
 
@@ -304,6 +313,12 @@ func (n *notes) sayLimits() (said []string) {
 	}
 	if f := n.limits.producersForgotten; f > 0 {
 		say("%s beyond %d at a time were forgotten: a replay of theirs may count as a new batch", count(f, "producer", "producers"), producersKept)
+	}
+	switch f := n.plain.forgotten; {
+	case f == 1:
+		say("batches without a producer id: the oldest one is no longer recognised if it is sent again")
+	case f > 1:
+		say("batches without a producer id: the oldest %d are no longer recognised if they are sent again", f)
 	}
 	if u := n.limits.batchesUnfollowed; u > 0 {
 		say("%s for partitions beyond the first %d were not followed", count(u, "batch", "batches"), partitionsKept)

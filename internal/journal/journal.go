@@ -12,6 +12,10 @@
 // verdict. And records are never compared on the way of a Produce: the verdict
 // reads them back with Fetch requests when it is asked for.
 //
+// What a connection throws away once it is dark for requests never comes to a
+// handler (wire.LoseRequests). The journal does not see it: such a batch counts
+// as no delivery, and if it is never sent again no verdict misses it.
+//
 // The package does not know partitions, logs or fault rules. It sees requests,
 // replies and what they say, so the same journal can stand in front of a Kafka
 // cluster of any size.
@@ -61,6 +65,7 @@ type notes struct {
 	topics    map[string]*topic
 	lastTopic *topic // that was asked for last; most batches are for the same as the one before
 	producers recency
+	plain     plainDeliveries
 	limits    limits
 	used      usage
 }

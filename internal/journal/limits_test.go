@@ -326,8 +326,8 @@ func TestVerdict_of_a_log_that_cannot_be_read(t *testing.T) {
 		s := lossy(t)
 		s.journal.next = wire.HandlerFunc(func(ctx context.Context, req *wire.Request) wire.Reply {
 			reply := s.broker.Handle(ctx, req)
-			p := &reply.Done.(*kmsg.FetchResponse).Topics[0].Partitions[0]
-			if len(p.RecordBatches) > 0 {
+			if resp, ok := reply.Done.(*kmsg.FetchResponse); ok && len(resp.Topics[0].Partitions[0].RecordBatches) > 0 {
+				p := &resp.Topics[0].Partitions[0]
 				p.RecordBatches = slices.Clone(p.RecordBatches)
 				p.RecordBatches[61] = 0xff
 			}
@@ -341,7 +341,9 @@ func TestVerdict_of_a_log_that_cannot_be_read(t *testing.T) {
 		s := lossy(t)
 		s.journal.next = wire.HandlerFunc(func(ctx context.Context, req *wire.Request) wire.Reply {
 			reply := s.broker.Handle(ctx, req)
-			reply.Done.(*kmsg.FetchResponse).Topics[0].Partitions[0].RecordBatches = nil
+			if resp, ok := reply.Done.(*kmsg.FetchResponse); ok {
+				resp.Topics[0].Partitions[0].RecordBatches = nil
+			}
 			return reply
 		})
 		s.wantLimits("partition 0 cannot be read: nothing whole came from offset 2 on",
@@ -366,6 +368,34 @@ orders is not exactly once (seed 0)
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+func TestVerdict_names_the_partition_of_a_topic_that_has_several(t *testing.T) {
+	send := func(s *setup, partition int32) string {
+		s.on("drop after produce", anyProduce)
+		s.peer("app").sendTo("orders", partition, plain("a").raw())
+		return s.verdict().Unconfirmed[0].Text
+	}
+	const one = `offset 0 holds a batch, but no answer ever told client "app" (drop after produce)`
+	const several = `offset 0 of partition %d holds a batch, but no answer ever told client "app" (drop after produce)`
+	if got := send(newSetup(t, Options{}), 0); got != one {
+		t.Errorf("%s\nwant %s", got, one)
+	}
+	s := newSetup(t, Options{})
+	s.broker.at("orders", 2)
+	if got, want := send(s, 0), fmt.Sprintf(several, 0); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	s = newSetup(t, Options{})
+	s.journal.next = wire.HandlerFunc(func(ctx context.Context, req *wire.Request) wire.Reply {
+		if req.Body.Key() == int16(kmsg.Metadata) {
+			return wire.Reply{}
+		}
+		return s.fault(ctx, req)
+	})
+	if got, want := send(s, 1), fmt.Sprintf(several, 1); got != want {
+		t.Errorf("without Metadata: %s\nwant %s", got, want)
+	}
 }
 
 // Batches that come in pieces, and one that is larger than what was asked for.

@@ -1,22 +1,11 @@
 package journal
 
 import (
-	"reflect"
 	"time"
 
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
-
-// open is a batch whose records have to be hashed before it is filed, which is
-// not done under the lock. One of refusal and replay is set.
-type open struct {
-	notes     *notes
-	partition *partition
-	batch     *wire.Batch
-	refusal   *refusal
-	replay    *replay
-}
 
 // note notes what became of a Produce. What it returns is still to be filed.
 func (j *Journal) note(req *wire.Request, produce *kmsg.ProduceRequest, reply *wire.Reply) (later []open) {
@@ -105,7 +94,10 @@ func (t *topic) count(e *Event) {
 }
 
 // firstCopy finds the batch of which b, answered without an error, is a replay:
-// the one with the same producer, epoch, sequences and base offset.
+// the one with the same producer, epoch, sequences and base offset. One that is
+// remembered no longer is known by its base offset alone, and taken to have had
+// the same bytes. It may also be that b came first, and was noted last because a
+// fault held its answer back: the batch counts once all the same.
 func (p *partition) firstCopy(b *wire.Batch, e *Event) (crc uint32, ok bool) {
 	if e.ProducerID < 0 {
 		return 0, false
@@ -115,10 +107,10 @@ func (p *partition) firstCopy(b *wire.Batch, e *Event) (crc uint32, ok bool) {
 			return stored.crc, true
 		}
 	}
-	if d := p.doubts[e.Done.BaseOffset]; d != nil && d.event.sameBatch(e) {
-		return d.crc, true
+	if d := p.doubts[e.Done.BaseOffset]; d != nil {
+		return d.crc, d.event.sameBatch(e)
 	}
-	return 0, false
+	return uint32(b.Header.CRC), p.noted.has(e.Done.BaseOffset)
 }
 
 func (e *Event) sameBatch(o *Event) bool {
@@ -128,7 +120,7 @@ func (e *Event) sameBatch(o *Event) bool {
 
 // accepted books a batch that was appended.
 func (n *notes) accepted(p *partition, b *wire.Batch, e *Event) {
-	p.end = max(p.end, e.Done.BaseOffset+int64(e.Records))
+	p.noted.add(e.Done.BaseOffset, e.Done.BaseOffset+int64(e.Records))
 	p.topic.ends = nil
 	n.settle(p, b)
 	var d *doubt
@@ -150,15 +142,15 @@ func (n *notes) accepted(p *partition, b *wire.Batch, e *Event) {
 // second one came over the same connection, an application wrote two equal
 // batches within a millisecond; over another connection, it was sent again.
 func (n *notes) acceptedPlain(p *partition, b *wire.Batch, e *Event, d *doubt) {
-	if p.plain == nil || b.Err != nil {
+	if b.Err != nil {
 		return
 	}
-	k := p.plain.find(uint32(b.Header.CRC), b.Header.NumRecords)
+	k := n.plain.find(plainKeyOf(p, b))
 	if k == nil {
 		return
 	}
 	if k.doubt == nil && k.stored && k.connection != e.Connection {
-		earlier := n.events.acceptance(e.Topic, e.Partition, k.baseOffset)
+		earlier := n.events.acceptance(e, k)
 		k.doubt = n.doubt(p, doubt{kind: resent, event: earlier, told: earlier.Told, crc: k.crc})
 	}
 	if k.doubt != nil && len(k.doubt.again) < againKept {
@@ -206,194 +198,4 @@ func (p *partition) confirmedBy(r *replay) {
 	if d := p.doubts[r.event.Done.BaseOffset]; d != nil {
 		d.replays = append(d.replays, r)
 	}
-}
-
-// refused books a batch that was not accepted, unless it was before.
-func (n *notes) refused(p *partition, b *wire.Batch, e *Event) *open {
-	for _, known := range p.refusals[refusalKeyOf(b)] {
-		if known.same(b) {
-			known.last = *e
-			return nil
-		}
-	}
-	if p.holds(b) {
-		return nil
-	}
-	return &open{notes: n, partition: p, batch: b, refusal: &refusal{
-		partition: p.number, first: *e, last: *e,
-		crc: uint32(b.Header.CRC), records: e.Records, ends: p.topic.endsNow(),
-	}}
-}
-
-// holds says whether exactly this batch is known to stand in the log, or to have
-// been taken for a replay of one that does.
-func (p *partition) holds(b *wire.Batch) bool {
-	h := &b.Header
-	switch {
-	case b.Err != nil:
-		return false
-	case h.ProducerID < 0:
-		if p.plain == nil {
-			return false
-		}
-		k := p.plain.find(uint32(h.CRC), h.NumRecords)
-		return k != nil && k.stored
-	}
-	s := p.senders[h.ProducerID]
-	if s == nil {
-		return false
-	}
-	stored := s.stored(h.ProducerEpoch, h.FirstSequence, lastSequence(h.FirstSequence, h.NumRecords))
-	return stored != nil && (stored.crc == uint32(h.CRC) || p.replays[replayKey{stored.baseOffset, uint32(h.CRC)}] != nil)
-}
-
-// file hashes the records of batches that are to be looked for in the log, and
-// then keeps them.
-func (j *Journal) file(later []open) {
-	p := newPrinter()
-	for i := range later {
-		o := &later[i]
-		prints, label, err := p.prints(o.batch.Raw)
-		if err != nil {
-			prints = nil
-		}
-		j.mu.Lock()
-		if j.notes == o.notes && j.notes.follows(o.partition) {
-			o.keepLocked(prints, label)
-		}
-		j.mu.Unlock()
-	}
-}
-
-func (n *notes) follows(p *partition) bool {
-	return n.topics[p.topic.name] == p.topic
-}
-
-func (o *open) keepLocked(prints []print, label string) {
-	if o.refusal != nil && o.cameMeanwhile() {
-		return
-	}
-	n, p := o.notes, o.partition
-	room, roomForPrints := n.reserve(len(prints))
-	if !room {
-		p.topic.unfollowed.refusals++
-		return
-	}
-	if r := o.refusal; r != nil {
-		r.unreadable, r.label = prints == nil, label
-		if roomForPrints {
-			r.prints = prints
-		}
-		key := refusalKeyOf(o.batch)
-		p.refusals[key] = append(p.refusals[key], r)
-		return
-	}
-	r := o.replay
-	r.label = label
-	if roomForPrints {
-		r.prints = prints
-	}
-	p.replays[replayKey{r.event.Done.BaseOffset, uint32(o.batch.Header.CRC)}] = r
-	if r.event.Told.Confirmed() {
-		p.confirmedBy(r)
-	}
-}
-
-// cameMeanwhile says whether the batch was accepted, over another connection,
-// between its refusal and now.
-func (o *open) cameMeanwhile() bool {
-	if o.partition.holds(o.batch) {
-		return true
-	}
-	s := o.partition.senders[o.batch.Header.ProducerID]
-	return o.refusal.unreadable && s != nil && s.begins(o.batch.Header.ProducerEpoch, o.batch.Header.FirstSequence)
-}
-
-// acceptance finds the event of a batch that was accepted at this offset. If it
-// is kept no longer, an event says only where it was.
-func (r *record) acceptance(topic string, partition int32, baseOffset int64) Event {
-	is := func(e *Event) bool {
-		return e.Done.Outcome == Accepted && e.Done.BaseOffset == baseOffset && e.Partition == partition && e.Topic == topic
-	}
-	for i := range r.ring {
-		if is(&r.ring[i]) {
-			return r.ring[i]
-		}
-	}
-	for i := range r.kept {
-		if is(&r.kept[i]) {
-			return r.kept[i]
-		}
-	}
-	return Event{
-		API: produceName, Topic: topic, Partition: partition, ProducerID: -1, Epoch: -1, FirstSequence: -1, LastSequence: -1,
-		Attempt: 1, Done: Done{Outcome: Accepted, BaseOffset: baseOffset}, Told: Told{BaseOffset: baseOffset, Error: errorName(0)},
-	}
-}
-
-var produceName = apiName(int16(kmsg.Produce))
-
-func apiName(key int16) string {
-	if api, ok := wire.Lookup(key); ok {
-		return api.Name
-	}
-	return kmsg.NameForKey(key)
-}
-
-// noteRequest notes a request of another API on which a rule fired.
-func (j *Journal) noteRequest(req *wire.Request, reply *wire.Reply) {
-	e := Event{
-		Kind: KindRequest, Time: time.Now(), API: apiName(req.Body.Key()),
-		Connection: req.Conn.ID, Client: req.Client,
-		Partition: -1, ProducerID: -1, Epoch: -1, FirstSequence: -1, LastSequence: -1,
-		Done: Done{Outcome: NotAsked, BaseOffset: -1},
-		Told: Told{Answer: answerOf(req, 1, reply), BaseOffset: -1},
-	}
-	if reply.Done != nil {
-		e.Done.Outcome = Handled
-	}
-	if e.Told.Answer == Answered {
-		e.Told.Code = firstError(reflect.ValueOf(reply.Told))
-		e.Told.Error = errorName(e.Told.Code)
-	}
-	for i := range reply.Fired {
-		e.Rules = append(e.Rules, reply.Fired[i].Rule)
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.addLocked(&e)
-}
-
-// firstError is the first error code in an answer of any API that is not 0.
-func firstError(v reflect.Value) int16 {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			return firstError(v.Elem())
-		}
-	case reflect.Slice:
-		if v.Type().Elem().Kind() != reflect.Struct {
-			return 0
-		}
-		for i := range v.Len() {
-			if code := firstError(v.Index(i)); code != 0 {
-				return code
-			}
-		}
-	case reflect.Struct:
-		return firstErrorIn(v)
-	}
-	return 0
-}
-
-func firstErrorIn(v reflect.Value) int16 {
-	if code := v.FieldByName("ErrorCode"); code.Kind() == reflect.Int16 && code.Int() != 0 {
-		return int16(code.Int())
-	}
-	for i := range v.NumField() {
-		if code := firstError(v.Field(i)); code != 0 {
-			return code
-		}
-	}
-	return 0
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/fencepostmq/fencepost/internal/producer"
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -47,6 +48,11 @@ type visit struct {
 	partition int32
 	batch     kmsg.RecordBatch
 	record    wire.Record
+}
+
+// sequence is the record's own, of a batch that has a producer id.
+func (v *visit) sequence() int32 {
+	return producer.Last(v.batch.FirstSequence, int32(v.record.Offset-v.batch.FirstOffset)+1)
 }
 
 // ask sends a request down the chain, marked so that no fault applies to it.

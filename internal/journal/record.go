@@ -58,3 +58,27 @@ func (j *Journal) Events() []Event {
 	defer j.mu.Unlock()
 	return j.notes.events.all()
 }
+
+// acceptance finds the event of the acceptance before again, which is of the
+// same batch without a producer id. If it is kept no longer, an event says what
+// is still known of it.
+func (r *record) acceptance(again *Event, k *plainDelivery) Event {
+	is := func(e *Event) bool {
+		return e.Done.Outcome == Accepted && e.Done.BaseOffset == k.baseOffset && e.Partition == again.Partition && e.Topic == again.Topic
+	}
+	for i := range r.ring {
+		if is(&r.ring[i]) {
+			return r.ring[i]
+		}
+	}
+	for i := range r.kept {
+		if is(&r.kept[i]) {
+			return r.kept[i]
+		}
+	}
+	return Event{
+		API: produceName, Connection: k.connection, Topic: again.Topic, Partition: again.Partition,
+		ProducerID: -1, Epoch: -1, FirstSequence: -1, LastSequence: -1, Records: again.Records, Attempt: 1,
+		Done: Done{Outcome: Accepted, BaseOffset: k.baseOffset}, Told: Told{BaseOffset: k.baseOffset, Error: errorName(0)},
+	}
+}

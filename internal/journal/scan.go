@@ -141,6 +141,7 @@ type place struct {
 	base     int64 // of its batch
 	producer int64
 	epoch    int16
+	sequence int32  // of no meaning without a producer id
 	doubt    *doubt // its batch is in doubt
 	time     int64
 }
@@ -151,6 +152,7 @@ func (s *scan) placeOf(v *visit) place {
 		base:     v.batch.FirstOffset,
 		producer: v.batch.ProducerID,
 		epoch:    v.batch.ProducerEpoch,
+		sequence: v.sequence(),
 		doubt:    s.doubt,
 		time:     v.record.Timestamp,
 	}

@@ -40,6 +40,8 @@ func (b *broker) Handle(_ context.Context, req *wire.Request) wire.Reply {
 	case *kmsg.FetchRequest:
 		b.fetches++
 		resp = b.fetch(r)
+	case *kmsg.MetadataRequest:
+		resp = b.metadata(r)
 	case *kmsg.ListOffsetsRequest:
 		resp = b.listOffsets(r)
 	case *kmsg.DeleteTopicsRequest:
@@ -143,6 +145,26 @@ func (b *broker) listOffsets(r *kmsg.ListOffsetsRequest) kmsg.Response {
 	t := kmsg.NewListOffsetsResponseTopic()
 	t.Topic, t.Partitions = r.Topics[0].Topic, append(t.Partitions, told)
 	resp.Topics = append(resp.Topics, t)
+	return resp
+}
+
+// metadata tells of a topic that was written to: it has partitions up to the
+// last of them.
+func (b *broker) metadata(r *kmsg.MetadataRequest) kmsg.Response {
+	resp := r.ResponseKind().(*kmsg.MetadataResponse)
+	for _, asked := range r.Topics {
+		t := kmsg.NewMetadataResponseTopic()
+		t.Topic = asked.Topic
+		for tp := range b.partitions {
+			for n := int32(len(t.Partitions)); tp.Topic == *asked.Topic && n <= tp.Partition; n++ {
+				t.Partitions = append(t.Partitions, kmsg.MetadataResponseTopicPartition{Partition: n})
+			}
+		}
+		if t.Partitions == nil {
+			t.ErrorCode = kerr.UnknownTopicOrPartition.Code
+		}
+		resp.Topics = append(resp.Topics, t)
+	}
 	return resp
 }
 

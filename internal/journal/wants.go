@@ -83,7 +83,12 @@ func newWants(refusals []*refusal) wants {
 		clear(within)
 		writer := writerOf(r.first.ProducerID, r.first.Epoch)
 		for k, p := range r.prints {
-			w.want(int32(i), wantedRecord{print: p, writer: writer, nth: within[p.content]}, ownKey(p, writer, r.first.FirstSequence, k, within[p.content]))
+			nth := within[p.content]
+			key := ranked(p.dated, nth) // the nth of its content, without a sequence
+			if writer != 0 {
+				key = ownKey(p.content, writer, producer.Last(r.first.FirstSequence, int32(k)+1))
+			}
+			w.want(int32(i), wantedRecord{print: p, writer: writer, nth: nth}, key)
 			within[p.content]++
 		}
 	}
@@ -98,13 +103,9 @@ func writerOf(producer int64, epoch int16) uint64 {
 	return mix(uint64(producer), uint64(epoch)) | 1
 }
 
-// ownKey tells records apart: the kth record of a batch by its sequence or,
-// without a producer id, the nth of its content.
-func ownKey(p print, writer uint64, first int32, k, nth int) uint64 {
-	if writer == 0 {
-		return ranked(p.dated, nth)
-	}
-	return mix(mix(p.content, writer), uint64(producer.Last(first, int32(k)+1)))
+// ownKey is a record with its sequence.
+func ownKey(content, writer uint64, sequence int32) uint64 {
+	return mix(mix(content, writer), uint64(sequence))
 }
 
 func (w *wants) want(refusal int32, r wantedRecord, key uint64) {
@@ -136,7 +137,7 @@ func (w *wants) visit(content uint64, v *visit, d *doubt) {
 	p := print{content: content, dated: dated(content, v.record.Timestamp)}
 	writer := writerOf(v.batch.ProducerID, v.batch.ProducerEpoch)
 	if writer != 0 {
-		if i, ok := w.own[ownKey(p, writer, v.batch.FirstSequence, int(v.record.Offset-v.batch.FirstOffset), 0)]; ok {
+		if i, ok := w.own[ownKey(content, writer, v.sequence())]; ok {
 			w.records[i].present = true
 		}
 	}
