@@ -62,6 +62,13 @@ func (b *Broker) CheckExactlyOnce(t TB, topics ...string) {
 	}
 }
 
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
 // lastEvents is how many events a failed test logs.
 const lastEvents = 20
 
@@ -70,7 +77,7 @@ func (b *Broker) account() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "fencepost seed %d\n", b.seed)
 	for _, f := range b.Faults() {
-		fmt.Fprintf(&s, "fault %q fired %d times\n", f.Rule, f.Fired)
+		fmt.Fprintf(&s, "fault %q fired %s\n", f.Rule, times(f.Fired))
 	}
 	events := b.Events()
 	if n := len(events) - lastEvents; n > 0 {

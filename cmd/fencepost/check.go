@@ -1,19 +1,26 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 
+	"github.com/fencepostmq/fencepost/internal/fault"
 	"github.com/fencepostmq/fencepost/internal/scenario"
 	"github.com/spf13/cobra"
 )
 
 func newCheck() *cobra.Command {
 	return &cobra.Command{
-		Use:   "check FILE",
-		Short: "Read a scenario file and say in plain English what it does",
+		Use:   "check FILE|SENTENCE",
+		Short: "Read a scenario file, or a fault sentence, and say in plain English what it does",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := scenario.Read(args[0])
+			if errors.Is(err, fs.ErrNotExist) && strings.Contains(args[0], " ") {
+				return checkSentence(cmd, args[0])
+			}
 			if err != nil {
 				return err
 			}
@@ -21,4 +28,13 @@ func newCheck() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+func checkSentence(cmd *cobra.Command, sentence string) error {
+	r, err := fault.Parse(sentence)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n  %s\n", r, r.English())
+	return nil
 }

@@ -154,24 +154,33 @@ func (d *demonstration) lostAcks() error {
 	if err := d.b.Fault(loseEach); err != nil {
 		return err
 	}
-	cl, err := kgo.NewClient(kgo.SeedBrokers(d.b.Addr()), kgo.DefaultProduceTopic("orders"), kgo.ClientID("orders-app"),
+	cl, err := kgo.NewClient(kgo.SeedBrokers(d.b.Addr()), kgo.DefaultProduceTopic("orders"), kgo.ClientID("orders-app"), kgo.ManualFlushing(),
 		kgo.RetryBackoffFn(func(int) time.Duration { return time.Millisecond }), kgo.MetadataMinAge(10*time.Millisecond))
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
 	for n := 0; n < demoRecords; n += demoBatch {
-		var batch []*kgo.Record
-		for i := n; i < n+demoBatch; i++ {
-			batch = append(batch, kgo.KeyStringRecord(fmt.Sprintf("o-%d", i), fmt.Sprintf("order %d", i)))
-		}
-		if err := cl.ProduceSync(d.ctx, batch...).FirstErr(); err != nil {
+		if err := d.produceBatch(cl, n); err != nil {
 			return err
 		}
 		d.show(n / demoBatch)
 	}
 	fmt.Fprintf(d.out, "  ... and so on: the producer was told of all %d records\n\n", demoRecords)
 	return nil
+}
+
+// produceBatch sends records from number n on as one batch: it is flushed by
+// hand, so that no pause of the machine splits it.
+func (d *demonstration) produceBatch(cl *kgo.Client, n int) error {
+	var failed kgo.FirstErrPromise
+	for i := n; i < n+demoBatch; i++ {
+		cl.Produce(d.ctx, kgo.KeyStringRecord(fmt.Sprintf("o-%d", i), fmt.Sprintf("order %d", i)), failed.Promise())
+	}
+	if err := cl.Flush(d.ctx); err != nil {
+		return err
+	}
+	return failed.Err()
 }
 
 // show prints what became of the first batches.

@@ -42,6 +42,7 @@ type brokerFlags struct {
 	memory     string
 	expect     string
 	output     string
+	reportFile string
 	logLevel   string
 	logFormat  string
 }
@@ -62,6 +63,7 @@ func (f *brokerFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.memory, "memory", "", "records kept in memory, such as 2GiB (default: half of what the machine or its container has)")
 	flags.StringVar(&f.expect, "expect", expectExactlyOnce, "what has to hold at the end, else exit code 1: `exactly-once|nothing`")
 	flags.StringVar(&f.output, "output", outputText, "form of the report: `text|json`")
+	flags.StringVar(&f.reportFile, "report", "", "write the report to `FILE`; without it to standard output, or with a COMMAND to standard error")
 	flags.StringVar(&f.logLevel, "log-level", "info", "`debug|info|warn|error`")
 	flags.StringVar(&f.logFormat, "log-format", "console", "`console|json`")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fencepostmq/fencepost"
 	"github.com/fencepostmq/fencepost/internal/fault"
+	"github.com/fencepostmq/fencepost/internal/web"
 	"github.com/spf13/cobra"
 )
 
@@ -60,9 +61,12 @@ func hint(err error) string {
 	var listen *fencepost.ListenError
 	var syntax *fault.SyntaxError
 	var unreachable *unreachableError
+	var problem *web.Problem
 	switch {
 	case errors.As(err, &unreachable):
 		return "fencepost in another terminal, or --http with the address that it prints"
+	case errors.As(err, &problem):
+		return "fencepost faults, fencepost verdict or fencepost events, which list what there is"
 	case errors.As(err, &listen):
 		return "--listen 127.0.0.1:0, which takes a free port and prints it"
 	case errors.As(err, &syntax):

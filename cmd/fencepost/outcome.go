@@ -122,6 +122,7 @@ type sweepResult struct {
 	Broken   int                `json:"broken"`
 
 	planned int
+	again   string // the flags of a cell's broker
 }
 
 func (r sweepResult) write(w io.Writer, form string) error {
@@ -154,7 +155,7 @@ func (r sweepResult) writeText(w io.Writer, colour bool) error {
 	for _, c := range r.Cells {
 		if c.Breaks {
 			fmt.Fprintf(&s, "\n%s: %s (exit code %d, %.1f s)\n%s\n", c.Name(), c.Outcome, c.ExitCode, c.Seconds, indent(c.Report))
-			fmt.Fprintf(&s, "  again: fencepost --seed %d --fault '%s' -- %s\n", r.Seed, c.Sentence, strings.Join(r.Command, " "))
+			fmt.Fprintf(&s, "  again: fencepost %s --fault '%s' -- %s\n", r.again, c.Sentence, strings.Join(r.Command, " "))
 		}
 	}
 	fmt.Fprintf(&s, "\n%d of %d cells break (seed %d)\n", r.Broken, len(r.Cells), r.Seed)

@@ -90,7 +90,7 @@ func TestParseAllowances_names_the_bad_outcome_and_the_good_ones(t *testing.T) {
 
 func sample() sweepResult {
 	return sweepResult{
-		Command: []string{"./producer"}, Seed: 42, Workload: fencepost.Workload{Produces: 1}, Broken: 1,
+		Command: []string{"./producer"}, Seed: 42, Workload: fencepost.Workload{Produces: 1}, Broken: 1, again: "--seed 42",
 		Cells: []cellResult{
 			{Cell: fencepost.Cell{API: "produce", Place: "after", Trouble: "drop", Position: "first", Sentence: "drop after produce attempt=1"}, Outcome: exactlyOnce, Seconds: 0.5},
 			{

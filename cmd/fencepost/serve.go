@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/fencepostmq/fencepost"
@@ -84,7 +86,7 @@ func (s session) serve(cmd *cobra.Command) error {
 	}
 	defer b.Close()
 	<-cmd.Context().Done()
-	holds, err := s.report(s.out, b)
+	holds, err := s.reportTo(s.out, b)
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,7 @@ func (s session) runChild(cmd *cobra.Command, args []string) error {
 		return exitCode(code)
 	}
 	settle(cmd.Context(), b)
-	holds, err := s.report(s.err, b)
+	holds, err := s.reportTo(s.err, b)
 	switch {
 	case err != nil:
 		return err
@@ -127,6 +129,19 @@ func childEnvironment(b *fencepost.Broker) []string {
 		env = append(env, "FENCEPOST_HTTP=http://"+b.HTTPAddr())
 	}
 	return env
+}
+
+// reportTo reports to the file that was asked for, or else to w.
+func (s session) reportTo(w io.Writer, b *fencepost.Broker) (holds bool, err error) {
+	if s.flags.reportFile == "" {
+		return s.report(w, b)
+	}
+	f, err := os.Create(s.flags.reportFile)
+	if err != nil {
+		return false, fmt.Errorf("--report: %w", err)
+	}
+	holds, err = s.report(f, b)
+	return holds, errors.Join(err, f.Close())
 }
 
 // report prints the verdict and the rules that never fired, and says whether

@@ -191,7 +191,7 @@ func (s *sweeper) runAll(w fencepost.Workload) sweepResult {
 	}
 	work.Wait()
 	s.progress.clear()
-	r := sweepResult{Command: s.args, Seed: s.flags.seed, Workload: w, planned: len(cells)}
+	r := sweepResult{Command: s.args, Seed: s.flags.seed, Workload: w, planned: len(cells), again: s.flags.again()}
 	for _, c := range results {
 		if c.Outcome == "" {
 			continue // it was not begun
@@ -202,6 +202,26 @@ func (s *sweeper) runAll(w fencepost.Workload) sweepResult {
 		}
 	}
 	return r
+}
+
+// again are the flags, besides the fault, that give the broker of a cell to
+// whoever wants to see it once more.
+func (f *sweepFlags) again() string {
+	flags := []string{fmt.Sprint("--seed ", f.seed)}
+	add := func(name, value string) {
+		if value != "" {
+			flags = append(flags, fmt.Sprintf("--%s '%s'", name, value))
+		}
+	}
+	add("scenario", f.scenario)
+	add("identity", f.identity)
+	if f.unknown != "refuse" {
+		add("unknown-producer", f.unknown)
+	}
+	for _, t := range f.topics {
+		add("topic", t)
+	}
+	return strings.Join(flags, " ")
 }
 
 func (s *sweeper) wanted(c fencepost.Cell) bool {

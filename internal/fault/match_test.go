@@ -177,7 +177,7 @@ func TestNear(t *testing.T) {
 		"produce": "produce", "PRODUCE": "produce", "prodcue": "produce", "pordcue": "produce", "produces": "produce",
 		"InitProducerID": "init_producer_id", "list": "list_offsets", "fetching": "fetch", "fe": "", "": "", "consume": "",
 	} {
-		if got := near(word, candidates); got != want {
+		if got := Near(word, candidates); got != want {
 			t.Errorf("near %q is %q, want %q", word, got, want)
 		}
 	}

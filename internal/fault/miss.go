@@ -238,7 +238,7 @@ func (a *active) nearName() string {
 		seen = append(seen, t.text)
 	}
 	for _, name := range asked {
-		if found := near(name, seen); found != "" && !isGlob(name) {
+		if found := Near(name, seen); found != "" && !isGlob(name) {
 			return matchers[stop].key + "=" + quoteIfNeeded(found)
 		}
 	}

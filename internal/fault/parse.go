@@ -172,7 +172,7 @@ func (p *parser) code() error {
 	case numberErr == nil && !ok:
 		return p.fail(t, "no Kafka error has the number "+t.text, want, "")
 	case !ok:
-		return p.fail(t, "unknown error "+strconv.Quote(t.text), want, near(t.text, codeNames))
+		return p.fail(t, "unknown error "+strconv.Quote(t.text), want, Near(t.text, codeNames))
 	}
 	p.rule.Code = code
 	return nil
@@ -204,7 +204,7 @@ func (p *parser) place() error {
 	case isAPI:
 		return p.fail(t, fmt.Sprintf("no place between %q and %q", verbs, t.text), want, "")
 	}
-	return p.fail(t, "unknown place "+strconv.Quote(t.text), want, near(t.text, placeWords))
+	return p.fail(t, "unknown place "+strconv.Quote(t.text), want, Near(t.text, placeWords))
 }
 
 func (p *parser) api() error {
@@ -221,7 +221,7 @@ func (p *parser) api() error {
 	case isKafkaAPI(t.text):
 		return p.fail(t, fmt.Sprintf("the API %q is not served", t.text), want, "")
 	}
-	return p.fail(t, "unknown API "+strconv.Quote(t.text), want, near(t.text, names))
+	return p.fail(t, "unknown API "+strconv.Quote(t.text), want, Near(t.text, names))
 }
 
 // servedNames lists the served APIs as a sentence spells them.
@@ -333,7 +333,7 @@ func nearOrMeant(word string, candidates []string) string {
 	if other := meant[strings.ToLower(word)]; slices.Contains(candidates, other) {
 		return other
 	}
-	return near(word, candidates)
+	return Near(word, candidates)
 }
 
 // orList joins words as a sentence does: a, b or c.

@@ -35,9 +35,15 @@ func (e *SyntaxError) column() int {
 	return utf8.RuneCountInString(e.Sentence[:min(e.Offset, len(e.Sentence))]) + 1
 }
 
-// near finds the candidate that a misspelt word was probably meant to be, ""
-// if there is none. Case and underscores make no difference.
-func near(word string, candidates []string) string {
+// longestWord is the most bytes of a word that is looked up as a misspelt one.
+const longestWord = 100
+
+// Near finds the candidate that a misspelt word was probably meant to be, ""
+// if there is none. Case, underscores and dashes make no difference.
+func Near(word string, candidates []string) string {
+	if len(word) > longestWord {
+		return ""
+	}
 	word = fold(word)
 	best, distance := "", slack(word)+1
 	for _, candidate := range candidates {
@@ -67,7 +73,7 @@ func begun(word string, candidates []string) string {
 
 // fold makes words of the same letters equal.
 func fold(word string) string {
-	return strings.ToLower(strings.ReplaceAll(word, "_", ""))
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(word))
 }
 
 // slack is how many slips of the finger a word of this length is given.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/fencepostmq/fencepost/internal/producer"
 	"github.com/fencepostmq/fencepost/internal/wire"
-	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // An Event is one delivery of a batch, or a request of another API on which a
@@ -174,17 +173,10 @@ func (e *Event) setBatch(b *wire.Batch) {
 // may say that they have no records.
 func lastSequence(first, records int32) int32 { return producer.Last(first, max(records, 1)) }
 
-// errorName is Kafka's name of an error code. Code 6 has had another name since
-// Kafka 2.6 than kerr has for it.
+// errorName is Kafka's name of an error code.
 func errorName(code int16) string {
-	switch code {
-	case 0:
-		return "NONE"
-	case kerr.NotLeaderForPartition.Code:
-		return "NOT_LEADER_OR_FOLLOWER"
-	}
-	if err := kerr.TypedErrorForCode(code); err.Code == code {
-		return err.Message
+	if name, ok := wire.ErrorName(code); ok {
+		return name
 	}
 	return fmt.Sprintf("error %d", code)
 }

@@ -32,11 +32,11 @@ const (
 func (s *source) parse(p *problems) (root ast.Node) {
 	err := guard(func() error {
 		tokens := tokenize(s.text)
-		if !s.checkCount(tokens, p) {
+		if s.checkCount(tokens, p); len(p.all) > 0 {
 			return nil
 		}
 		s.locate(tokens)
-		if !s.checkTokens(tokens, p) {
+		if s.checkTokens(tokens, p); len(p.all) > 0 {
 			return nil
 		}
 		file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -105,7 +105,7 @@ func beginning(doc *ast.DocumentNode) *token.Token {
 func first(n ast.Node) *token.Token {
 	switch n := n.(type) {
 	case *ast.MappingNode:
-		if !n.IsFlowStyle && len(n.Values) > 0 {
+		if !n.IsFlowStyle {
 			return first(n.Values[0])
 		}
 	case *ast.MappingValueNode:
@@ -115,17 +115,15 @@ func first(n ast.Node) *token.Token {
 }
 
 // checkCount refuses too many tokens.
-func (s *source) checkCount(tokens token.Tokens, p *problems) bool {
+func (s *source) checkCount(tokens token.Tokens, p *problems) {
 	if len(tokens) > maxTokens {
 		p.add(s.place(tokens[maxTokens]), fmt.Sprintf("more than %d words and signs", maxTokens), "a smaller file", "")
-		return false
 	}
-	return true
 }
 
 // checkTokens refuses lists and mappings that the parser would take too long
 // for.
-func (s *source) checkTokens(tokens token.Tokens, p *problems) bool {
+func (s *source) checkTokens(tokens token.Tokens, p *problems) {
 	var n nesting
 	for i, t := range tokens {
 		switch t.Type {
@@ -136,30 +134,26 @@ func (s *source) checkTokens(tokens token.Tokens, p *problems) bool {
 		case token.SequenceEntryType, token.MappingKeyType:
 			n.entry(t.Position.Column)
 		case token.MappingValueType:
-			if !s.checkKey(tokens[max(0, i-1)], &n, p) {
-				return false
-			}
+			s.checkKey(tokens[max(0, i-1)], &n, p)
 		}
 		if n.depth() > maxNesting {
 			p.add(s.place(t), fmt.Sprintf("more than %d lists and mappings in one another", maxNesting), "no more than five, which is all that a scenario needs", "")
-			return false
+		}
+		if len(p.all) > 0 {
+			return
 		}
 	}
-	return true
 }
 
 // checkKey takes the token before a colon, which is a key.
-func (s *source) checkKey(t *token.Token, n *nesting, p *problems) bool {
+func (s *source) checkKey(t *token.Token, n *nesting, p *problems) {
 	if len(t.Value) > maxKey {
 		p.add(s.place(t), fmt.Sprintf("a key of %d bytes", len(t.Value)), fmt.Sprintf("no more than %d", maxKey), "")
-		return false
 	}
 	n.entry(t.Position.Column)
 	if n.key() > maxEntries {
 		p.add(s.place(t), fmt.Sprintf("more than %d keys in one mapping", maxEntries), "fewer", "")
-		return false
 	}
-	return true
 }
 
 // nesting follows how deep in lists and mappings the tokens are.
@@ -205,14 +199,10 @@ func (s *source) explain(err error, p *problems) {
 	}
 	at := s.place(bad.GetToken())
 	for _, h := range hints {
-		if !strings.Contains(bad.GetMessage(), h.message) {
-			continue
+		if strings.Contains(bad.GetMessage(), h.message) {
+			p.add(at, h.problem, h.want, "")
+			return
 		}
-		if tab := strings.IndexByte(s.lines[at.line-1], '\t'); h.problem == tabProblem && tab >= 0 {
-			at.column = tab + 1 // nothing but spaces stands before it
-		}
-		p.add(at, h.problem, h.want, "")
-		return
 	}
 	p.add(at, "no YAML: "+bad.GetMessage(), yamlWanted, "")
 }

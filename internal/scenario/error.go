@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -81,11 +82,13 @@ func (p *problems) join() error {
 const maxShown = 60
 
 // shown is a text in quotes, only its beginning if it is long.
-func shown(text string) string {
+func shown(text string) string { return strconv.Quote(shortened(text)) }
+
+func shortened(text string) string {
 	if r := []rune(text); len(r) > maxShown {
 		text = string(r[:maxShown]) + "..."
 	}
-	return fmt.Sprintf("%q", text)
+	return text
 }
 
 // orList joins two words or more as a sentence does: a, b or c.

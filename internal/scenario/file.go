@@ -40,12 +40,8 @@ func readSeed(r *reader, v value, s *Scenario) {
 // number reads a whole number within limits.
 func (r *reader) number(v value, low, high uint64) (uint64, bool) {
 	want := fmt.Sprintf("a whole number from %d to %d", low, high)
-	s, ok := scalarOf(v.node)
-	switch {
-	case !ok || isNull(v.node):
-		r.wrong(v, want)
-		return 0, false
-	case s.quoted && isDigits(s.text):
+	s, _ := scalarOf(v.node)
+	if s.quoted && isDigits(s.text) {
 		r.wrong(v, want+", without quotes")
 		return 0, false
 	}
@@ -96,7 +92,7 @@ func (r *reader) oneOf(v value, words ...string) string {
 			return word
 		}
 	}
-	r.unknown(v, s.text, orList(words), nearest(s.text, words))
+	r.unknown(v, s.text, orList(words), fault.Near(s.text, words))
 	return ""
 }
 
@@ -137,10 +133,10 @@ func readIdentity(r *reader, v value, s *Scenario) {
 func nearestIdentity(text string) string {
 	end := strings.IndexAny(text, "=: ")
 	if end < 0 {
-		return nearest(text, []string{IdentityKey, IdentityValue})
+		return fault.Near(text, []string{IdentityKey, IdentityValue})
 	}
 	header := strings.TrimLeft(text[end:], "=: ")
-	if header == "" || nearest(text[:end], []string{"header"}) == "" {
+	if header == "" || fault.Near(text[:end], []string{"header"}) == "" {
 		return ""
 	}
 	return IdentityHeader + header

@@ -31,6 +31,8 @@ var limits = []struct{ name, text, want string }{
 	{"run", "# " + strings.Repeat("a", maxRun+1), "1:503: 'a' more than 500 times in a row"},
 	{"most empty lines", "seed: 1\n" + strings.Repeat(" \n", maxBlank) + "expect: nothing", ""},
 	{"empty lines", "seed: 1\n" + strings.Repeat(" \n", maxBlank+1) + "expect: nothing", "52:1: more than 50 empty lines in a row"},
+	{"most empty lines at the end", "seed: 1\n" + strings.Repeat("\n", maxBlank), ""},
+	{"empty lines at the end", "seed: 1\n" + strings.Repeat("\n", maxBlank+1), "52:1: more than 50 empty lines in a row"},
 	{"empty lines at the end of a block", "expect: |\n" + strings.Repeat("  a\n", 1000) + lines(" \n", 10_000), "more than 50 empty lines"},
 	{"most words", "topics: [\n" + keysOfTopics((maxTokens-4)/2) + "]", ""},
 	{"words", "topics: [\n" + keysOfTopics((maxTokens-4)/2+1) + "]", "more than 50000 words and signs"},
@@ -44,7 +46,10 @@ var limits = []struct{ name, text, want string }{
 	{"most keys", "topics:\n- name: a\n  configs:\n" + keys("    ", maxEntries, ""), ""},
 	{"keys", "topics:\n- name: a\n  configs:\n" + keys("    ", maxEntries+1, ""), "504:5: more than 500 keys in one mapping"},
 	{"keys without values", lines("a:\n", 60_000), "501:1: more than 500 keys in one mapping"},
-	{"most values", "topics: [" + bombOf(90) + "]", ""},
+	// The file, topics as key and value, 99 times a topic with its two keys, their
+	// values and 500 configs, and 502 topics: 100,000 values.
+	{"most values", "topics: [\n" + keysOfTopics(502) + bombOf(98) + "]", ""},
+	{"values", "topics: [\n" + keysOfTopics(503) + bombOf(98) + "]", "1:1: more than 100000 values, aliases followed"},
 	{"values, aliases followed", "topics: [" + bombOf(1000) + "]\nfaults: [drop after produce]", "1:1: more than 100000 values, aliases followed"},
 	{"most faults", "faults:\n" + strings.Repeat("- drop after produce\n", fault.MaxRules), ""},
 	{"faults", "faults:\n" + strings.Repeat("- drop after produce\n", fault.MaxRules+1), "1002:3: 1001 faults: want no more than 1000"},

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fencepostmq/fencepost/internal/fault"
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -89,13 +90,13 @@ func (r *reader) add(at place, problem, want, near string) {
 	}
 }
 
-// exhausted says whether there were too many values, and notes it once.
+// exhausted says whether there were too many values, and notes it.
 func (r *reader) exhausted() bool {
-	if r.values == maxValues+1 {
-		r.values++
-		r.problems.add(start, fmt.Sprintf("more than %d values, aliases followed", maxValues), "fewer", "")
+	if r.values <= maxValues {
+		return false
 	}
-	return r.values > maxValues
+	r.problems.add(start, fmt.Sprintf("more than %d values, aliases followed", maxValues), "fewer", "")
+	return true
 }
 
 // wrong notes that a value is not what it should be.
@@ -184,7 +185,7 @@ func (r *reader) entry(pair *ast.MappingValueNode) (e entry, ok bool) {
 		return e, false
 	}
 	e.key = s.text
-	e.value, ok = r.value(shortened(e.key), pair.Value)
+	e.value, ok = r.value(called(e.key), pair.Value)
 	if isNull(e.node) {
 		e.value.at = e.at // where nothing stands there is nothing to point at
 	}
@@ -211,20 +212,17 @@ func fields[T any](r *reader, entries []entry, known []field[T], into *T) {
 		i := slices.IndexFunc(known, func(f field[T]) bool { return f.name == e.key })
 		if i < 0 {
 			names := namesOf(known)
-			r.add(e.at, "unknown key "+shown(e.key), orList(names), nearest(e.key, names))
+			r.add(e.at, "unknown key "+shown(e.key), orList(names), fault.Near(e.key, names))
 			continue
 		}
 		known[i].read(r, e.value, into)
 	}
 }
 
-// shortened is a key as the name of its value.
-func shortened(key string) string {
-	if r := []rune(key); len(r) > maxShown {
-		key = string(r[:maxShown]) + "..."
-	}
+// called is a key as the name of its value.
+func called(key string) string {
 	if strings.ContainsFunc(key, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return strconv.Quote(key)
+		return shown(key)
 	}
-	return key
+	return shortened(key)
 }

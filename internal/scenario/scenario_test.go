@@ -199,22 +199,31 @@ func TestNearest(t *testing.T) {
 		{"", ""},
 		{strings.Repeat("seed", 1000), ""},
 	} {
-		if got := nearest(c.word, known); got != c.want {
+		if got := fault.Near(c.word, known); got != c.want {
 			t.Errorf("nearest to %.20q is %q, want %q", c.word, got, c.want)
 		}
 	}
 }
 
-func TestEdits(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "abc", 0}, {"abc", "abd", 1},
-		{"abc", "ac", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 2},
+func TestShown_is_short(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"a\"b\n", `"a\"b\n"`},
+		{strings.Repeat("ä", maxShown), `"` + strings.Repeat("ä", maxShown) + `"`},
+		{strings.Repeat("ä", maxShown+1), `"` + strings.Repeat("ä", maxShown) + `..."`},
 	} {
-		if got := edits(c.a, c.b); got != c.want {
-			t.Errorf("%q to %q: %d edits, want %d", c.a, c.b, got, c.want)
+		if got := shown(c.text); got != c.want {
+			t.Errorf("%q is shown as %s", c.text, got)
+		}
+	}
+}
+
+func TestIsControl(t *testing.T) {
+	for r, want := range map[rune]bool{
+		0: true, '\t': false, '\v': true, 0x1f: true, ' ': false, '~': false, 0x7f: true, 0x80: true, 0x85: false, 0x9f: true,
+		0xa0: false, 'ä': false, 0xfeff: true, 0xfffd: false, 0xfffe: true, 0xffff: true, 0x1f600: false,
+	} {
+		if got := isControl(r); got != want {
+			t.Errorf("%U: %v", r, got)
 		}
 	}
 }

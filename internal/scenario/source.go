@@ -49,11 +49,11 @@ func newSource(data []byte, p *problems) *source {
 		at += len(line) + 1
 		if strings.TrimSpace(line) != "" {
 			blank = 0
-		} else if blank++; blank > maxBlank && i < len(s.lines)-1 {
+		} else if blank++; blank > maxBlank && i < len(s.lines)-1 { // what stands behind the last end of a line is none
 			p.add(place{i + 1, 1}, fmt.Sprintf("more than %d empty lines in a row", maxBlank), "fewer", "")
-			return nil
 		}
-		if !checkLine(i+1, line, p) {
+		checkLine(i+1, line, p)
+		if len(p.all) > 0 {
 			return nil
 		}
 	}
@@ -61,11 +61,11 @@ func newSource(data []byte, p *problems) *source {
 }
 
 // checkLine refuses what no line of YAML may hold.
-func checkLine(number int, line string, p *problems) bool {
+func checkLine(number int, line string, p *problems) {
 	if len(line) > maxLine {
 		p.add(place{number, 1}, fmt.Sprintf("a line of %d bytes", len(line)),
 			fmt.Sprintf("no more than %d", maxLine), "")
-		return false
+		return
 	}
 	column, run, last := 0, 0, ' '
 	for i, r := range line {
@@ -77,16 +77,15 @@ func checkLine(number int, line string, p *problems) bool {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			p.add(place{number, column}, fmt.Sprintf("the byte 0x%02x, which is not UTF-8", line[i]), "text in UTF-8", "")
-			return false
+			return
 		case isControl(r):
 			p.add(place{number, column}, fmt.Sprintf("the control character %U", r), "text; in double quotes it may be written as an escape", "")
-			return false
+			return
 		case run > maxRun:
 			p.add(place{number, column}, fmt.Sprintf("%q more than %d times in a row", r, maxRun), "fewer", "")
-			return false
+			return
 		}
 	}
-	return true
 }
 
 // isControl says whether YAML does not allow a character (YAML 1.2.2, section

@@ -145,7 +145,7 @@ func sentenceIn(body []byte) (string, error) {
 		if name != "sentence" {
 			return "", &Problem{
 				Status: http.StatusBadRequest, What: fmt.Sprintf("unknown field %q", name),
-				Want: want, Near: near(name, []string{"sentence"}),
+				Want: want, Near: fault.Near(name, []string{"sentence"}),
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/fencepostmq/fencepost/internal/fault"
 )
@@ -46,18 +45,4 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false) // no browser takes it for HTML: see guard
 	return e.Encode(v)
-}
-
-// near finds the candidate that a word was probably meant to be: the same but
-// for case, or one that begins the other; "" if there is none.
-func near(word string, candidates []string) string {
-	const meaningful = 3 // bytes that the two have to share
-	word = strings.ToLower(word)
-	for _, candidate := range candidates {
-		c := strings.ToLower(candidate)
-		if c == word || min(len(c), len(word)) >= meaningful && (strings.HasPrefix(c, word) || strings.HasPrefix(word, c)) {
-			return candidate
-		}
-	}
-	return ""
 }

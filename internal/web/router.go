@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/fencepostmq/fencepost/internal/fault"
 )
 
 // A route is one method of one path. openapi.yaml describes each.
@@ -97,7 +99,7 @@ func (o *route) checkQuery(r *http.Request) error {
 		return &Problem{
 			Status: http.StatusBadRequest,
 			What:   fmt.Sprintf("unknown parameter %q", name),
-			Want:   want, Near: near(name, o.query),
+			Want:   want, Near: fault.Near(name, o.query),
 		}
 	}
 	return nil
@@ -135,7 +137,7 @@ func notFound(routes []route) http.HandlerFunc {
 			Status: http.StatusNotFound,
 			What:   fmt.Sprintf("there is nothing at %s", r.URL.Path),
 			Want:   strings.Join(list, ", "),
-			Near:   near(r.URL.Path, paths),
+			Near:   fault.Near(r.URL.Path, paths),
 		}
 		p.write(w)
 	}

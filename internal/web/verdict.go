@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/fencepostmq/fencepost/internal/fault"
 	"github.com/fencepostmq/fencepost/internal/journal"
 )
 
@@ -66,7 +67,7 @@ func (s *Server) knows(topic string) error {
 	return &Problem{
 		Status: http.StatusNotFound,
 		What:   fmt.Sprintf("no batch came for topic %q", topic),
-		Want:   want, Near: near(topic, known),
+		Want:   want, Near: fault.Near(topic, known),
 	}
 }
 

@@ -3,8 +3,29 @@ package wire
 import (
 	"reflect"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
+
+// renamed lists the names that Apache Kafka has given up since kerr took them
+// (Kafka 2.6, class org.apache.kafka.common.protocol.Errors).
+var renamed = map[string]string{"NOT_LEADER_FOR_PARTITION": "NOT_LEADER_OR_FOLLOWER"}
+
+// ErrorName is the name of an error code as Kafka spells it today, NONE for 0;
+// not ok for a code that Kafka does not have.
+func ErrorName(code int16) (name string, ok bool) {
+	if code == 0 {
+		return "NONE", true
+	}
+	err := kerr.TypedErrorForCode(code)
+	if err == nil || err.Code != code { // kerr gives an unknown code the name of -1
+		return "", false
+	}
+	if today, ok := renamed[err.Message]; ok {
+		return today, true
+	}
+	return err.Message, true
+}
 
 // ErrorAnswer builds the answer of any API that tells code for everything that
 // req asks: once at the top where the answer has a place for it there, and for
