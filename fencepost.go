@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -98,7 +99,7 @@ func (b *Broker) listen(c *config) error {
 	if c.http != "" {
 		l, err := net.Listen("tcp", c.http)
 		if err != nil {
-			return &ListenError{Address: c.http, Err: err}
+			return &ListenError{Address: c.http, HTTP: true, Err: err}
 		}
 		b.serveHTTP(l, c.log)
 	}
@@ -133,6 +134,7 @@ func (b *Broker) serveHTTP(l net.Listener, log *zap.Logger) {
 // A ListenError is an address that cannot be listened on.
 type ListenError struct {
 	Address string
+	HTTP    bool // it is the address of the page and the API
 	Err     error
 }
 
@@ -159,10 +161,20 @@ func (b *Broker) Addr() string {
 	if len(b.listeners) == 0 {
 		return inMemoryAddress
 	}
-	return b.listeners[0].Addr().String()
+	return reachable(b.listeners[0].Addr())
 }
 
-// Addrs lists the addresses of all listeners, in the order of the options.
+// reachable is an address that a client on this machine can connect to. Every
+// address of the machine, which is what [::] and 0.0.0.0 stand for, is none.
+func reachable(a net.Addr) string {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return a.String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+}
+
+// Addrs lists the addresses that are listened on, in the order of the options.
 func (b *Broker) Addrs() []string {
 	var all []string
 	for _, l := range b.listeners {
@@ -176,7 +188,7 @@ func (b *Broker) HTTPAddr() string {
 	if b.webAt == nil {
 		return ""
 	}
-	return b.webAt.Addr().String()
+	return reachable(b.webAt.Addr())
 }
 
 // Seed is the seed in use; with it a run can be had again.

@@ -191,3 +191,23 @@ func TestCommand_says_what_is_wrong_and_what_to_try(t *testing.T) {
 		})
 	}
 }
+
+// A producer that is killed while its acknowledgement is held back was never told,
+// and the broker knows so when it ends.
+func TestCommand_counts_what_a_rule_held_back_when_the_broker_ends(t *testing.T) {
+	t.Parallel()
+	kcat := kcatCommand(t)
+	broker, addr := serve(t, "--seed", "42", "--topic", "orders", "--fault", "delay 1h after produce times=all")
+	producer := start(t, nil, "held back\n", kcat, "-P", "-b", addr, "-t", "orders")
+	client := start(t, nil, "", kcat, "-C", "-b", addr, "-t", "orders", "-o", "beginning", "-c", "1")
+	if code := client.wait(t); code != 0 { // it is in the log
+		t.Fatalf("the consumer ended with %d", code)
+	}
+	producer.signal(t, syscall.SIGKILL)
+	if code := broker.signal(t, syscall.SIGTERM); code != 1 {
+		t.Errorf("the broker ended with %d", code)
+	}
+	if want := "orders is not exactly once (seed 42)\n  unconfirmed "; !strings.Contains(broker.out.String(), want) {
+		t.Errorf("it says %q", broker.out.String())
+	}
+}

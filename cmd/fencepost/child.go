@@ -64,6 +64,9 @@ func (c child) run(ctx context.Context) (int, error) {
 	defer close(done)
 	go passOn(signals, cmd.Process, done)
 	err := cmd.Wait()
+	if c.alone {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // what it left behind, if anything
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
 		return exitNotExecutable, fmt.Errorf("running %s: %w", c.args[0], err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -78,8 +79,8 @@ func (r *remote) followEvents(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	if cmd.Context().Err() != nil {
-		return nil
+	if err := lines.Err(); err != nil && cmd.Context().Err() == nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
 	}
-	return lines.Err()
+	return nil // the user, or the broker, ended it
 }

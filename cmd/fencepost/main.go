@@ -67,6 +67,8 @@ func hint(err error) string {
 		return "fencepost in another terminal, or --http with the address that it prints"
 	case errors.As(err, &problem):
 		return "fencepost faults, fencepost verdict or fencepost events, which list what there is"
+	case errors.As(err, &listen) && listen.HTTP:
+		return "--http 127.0.0.1:0, which takes a free port and prints it, or --http off"
 	case errors.As(err, &listen):
 		return "--listen 127.0.0.1:0, which takes a free port and prints it"
 	case errors.As(err, &syntax):

@@ -90,10 +90,39 @@ func parseAllowances(texts []string) (all []allowance, err error) {
 		if o != "" && !slices.Contains(outcomes, o) {
 			return nil, fmt.Errorf("--allow %q: outcome %q is not known; want %s", text, is, wordList(outcomes))
 		}
+		if err := checkPattern("--allow", pattern); err != nil {
+			return nil, err
+		}
 		all = append(all, allowance{pattern, o})
 	}
 	return all, nil
 }
+
+// checkPattern refuses a pattern that no cell of any sweep matches: a misspelt
+// one would let everything pass.
+func checkPattern(flag, pattern string) error {
+	some := fencepost.Workload{Produces: 3, Inits: 3}
+	if !slices.ContainsFunc(fencepost.Grid(some, fencepost.DefaultDelay), func(c fencepost.Cell) bool { return c.Matches(pattern) }) {
+		return fmt.Errorf("%s %q matches no cell; want a pattern of {produce,init_producer_id}/{before,after}/"+
+			"{disconnect,drop,retriable,fatal,delay}/{first,middle,last,each}, or one of these words", flag, pattern)
+	}
+	return nil
+}
+
+// quoted joins the words of a command so that a shell reads them back.
+func quoted(words []string) string {
+	var all []string
+	for _, w := range words {
+		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !strings.ContainsRune(shellSafe, r) }) {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		all = append(all, w)
+	}
+	return strings.Join(all, " ")
+}
+
+// shellSafe are the characters that mean nothing to a shell.
+const shellSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 
 func wordList(words []outcome) string {
 	var s []string
@@ -141,7 +170,7 @@ func (r sweepResult) write(w io.Writer, form string) error {
 func (r sweepResult) writeText(w io.Writer, colour bool) error {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s sends %d produce requests and %d init_producer_id requests\n\n",
-		strings.Join(r.Command, " "), r.Workload.Produces, r.Workload.Inits)
+		quoted(r.Command), r.Workload.Produces, r.Workload.Inits)
 	for _, c := range r.Cells {
 		mark, name := " ", fmt.Sprintf("%-14s", c.Outcome)
 		if c.Breaks {
@@ -155,7 +184,7 @@ func (r sweepResult) writeText(w io.Writer, colour bool) error {
 	for _, c := range r.Cells {
 		if c.Breaks {
 			fmt.Fprintf(&s, "\n%s: %s (exit code %d, %.1f s)\n%s\n", c.Name(), c.Outcome, c.ExitCode, c.Seconds, indent(c.Report))
-			fmt.Fprintf(&s, "  again: fencepost %s --fault '%s' -- %s\n", r.again, c.Sentence, strings.Join(r.Command, " "))
+			fmt.Fprintf(&s, "  again: fencepost %s --fault '%s' -- %s\n", r.again, c.Sentence, quoted(r.Command))
 		}
 	}
 	fmt.Fprintf(&s, "\n%d of %d cells break (seed %d)\n", r.Broken, len(r.Cells), r.Seed)

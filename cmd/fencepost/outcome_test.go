@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/xml"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,5 +150,27 @@ func TestTail_keeps_the_end(t *testing.T) {
 	out.Write([]byte("the end")) //nolint:errcheck // it cannot fail
 	if s := out.String(); len(s) != keptOutput || !strings.HasSuffix(s, "xthe end") {
 		t.Errorf("%d bytes are kept, ending in %q", len(s), s[max(0, len(s)-10):])
+	}
+}
+
+func TestCheckPattern_refuses_what_matches_no_cell(t *testing.T) {
+	for pattern, ok := range map[string]bool{
+		"produce/after/*/*": true, "disconnect": true, "each": true, "init_producer_id/before/drop/first": true, "*": true,
+		"produce/aftr/*/*": false, "prodce": false, "": false, "[": false, "init_producer_id/after/drop/each": false,
+	} {
+		if err := checkPattern("--only", pattern); (err == nil) != ok {
+			t.Errorf("%q: %v", pattern, err)
+		}
+	}
+}
+
+func TestQuoted_is_read_back_by_a_shell(t *testing.T) {
+	words := []string{"sh", "-c", `echo "it's" | cat; $HOME`, "", "a b", "plain-word_1./:@%+=,"}
+	out, err := exec.Command("sh", "-c", `printf '%s\n' `+quoted(words)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); !slices.Equal(got, words) {
+		t.Errorf("%s is read as %q", quoted(words), got)
 	}
 }

@@ -29,6 +29,9 @@ verdict does not hold.`,
 		Example: `  fencepost --topic orders:3
   fencepost --fault 'disconnect after produce attempt=1 times=all' -- ./my-producer`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() == 0 && len(args) == 0 {
+				return fmt.Errorf("no program stands behind --")
+			}
 			if cmd.ArgsLenAtDash() != 0 && len(args) > 0 {
 				return fmt.Errorf("unknown command %q; a program to run stands behind --, as in: fencepost -- %s", args[0], strings.Join(args, " "))
 			}
@@ -86,6 +89,7 @@ func (s session) serve(cmd *cobra.Command) error {
 	}
 	defer b.Close()
 	<-cmd.Context().Done()
+	b.Close() // what a rule still holds back is noted before the verdict is drawn
 	holds, err := s.reportTo(s.out, b)
 	if err != nil {
 		return err
@@ -111,6 +115,7 @@ func (s session) runChild(cmd *cobra.Command, args []string) error {
 		return exitCode(code)
 	}
 	settle(cmd.Context(), b)
+	b.Close()
 	holds, err := s.reportTo(s.err, b)
 	switch {
 	case err != nil:

@@ -86,6 +86,11 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	for _, p := range f.only {
+		if err := checkPattern("--only", p); err != nil {
+			return err
+		}
+	}
 	if !slices.Contains([]string{outputText, outputJSON, outputJUnit}, f.output) {
 		return fmt.Errorf("--output %q is not known; want text, json or junit", f.output)
 	}
@@ -210,7 +215,7 @@ func (f *sweepFlags) again() string {
 	flags := []string{fmt.Sprint("--seed ", f.seed)}
 	add := func(name, value string) {
 		if value != "" {
-			flags = append(flags, fmt.Sprintf("--%s '%s'", name, value))
+			flags = append(flags, "--"+name+" "+quoted([]string{value}))
 		}
 	}
 	add("scenario", f.scenario)
@@ -259,6 +264,7 @@ func (s *sweeper) tryCell(c fencepost.Cell) cellResult {
 		return r
 	}
 	r.ExitCode, r.Output = ran.code, ran.tail
+	b.Close() // what a rule still holds back is noted before the verdict is drawn
 	v, err := b.Verdict(s.ctx)
 	if err != nil {
 		r.Report = err.Error()

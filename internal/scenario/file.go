@@ -124,13 +124,13 @@ func readIdentity(r *reader, v value, s *Scenario) {
 	case isHeader || text.text == IdentityKey || text.text == IdentityValue:
 		s.Identity = text.text
 	default:
-		r.unknown(v, text.text, identities, nearestIdentity(text.text))
+		r.unknown(v, text.text, identities, nearIdentity(text.text))
 	}
 }
 
-// nearestIdentity is nearest for one who names a header with a slip, such as
-// header:id.
-func nearestIdentity(text string) string {
+// nearIdentity is what was probably meant by one who misspelt an identity, or
+// named a header with a slip, such as header:id.
+func nearIdentity(text string) string {
 	end := strings.IndexAny(text, "=: ")
 	if end < 0 {
 		return fault.Near(text, []string{IdentityKey, IdentityValue})

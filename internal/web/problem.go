@@ -35,6 +35,9 @@ func (p *Problem) Error() string {
 }
 
 func (p *Problem) write(w http.ResponseWriter) {
+	if p.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Connection", "close") // there are too many already
+	}
 	writeJSON(w, p.Status, p) //nolint:errcheck // there is nobody left to tell
 }
 

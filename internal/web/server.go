@@ -36,7 +36,7 @@ const (
 	writeTime = 2 * time.Minute
 
 	// idleTime is how long a connection may stay open between two requests.
-	idleTime = 2 * time.Minute
+	idleTime = 15 * time.Second
 
 	// maxHeaderBytes is the longest head of a request.
 	maxHeaderBytes = 32 << 10

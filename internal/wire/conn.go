@@ -29,15 +29,17 @@ type Conn struct {
 	Host string
 	Port int32
 
-	server  *Server
-	c       net.Conn
-	r       *bufio.Reader
-	frame   []byte  // the request that is being handled
-	batches []Batch // of that request
-	out     []byte  // answers that are not written yet
-	broken  error   // why answers could not be written
-	muted   bool    // answers are lost
-	deaf    bool    // requests are lost, too
+	server   *Server
+	c        net.Conn
+	r        *bufio.Reader
+	reserved int64    // of the server's memory for large frames
+	frame    []byte   // the request that is being handled
+	batches  []Batch  // of that request
+	out      []byte   // answers that are not written yet
+	broken   error    // why answers could not be written
+	muted    bool     // answers are lost
+	deaf     bool     // requests are lost, too
+	lostBy   []Firing // the rules that made it deaf
 }
 
 // Muted says whether the connection has gone dark for answers: whatever the
@@ -78,6 +80,7 @@ func (c *Conn) serve(ctx context.Context) {
 		f.err = err
 	}
 	c.c.Close()
+	c.release()
 	log := c.server.log.Info
 	if f.reason.ordinary() {
 		log = c.server.log.Debug
@@ -133,6 +136,7 @@ func (c *Conn) flush() error {
 // handle answers one request.
 func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
 	if c.deaf {
+		c.lose(ctx, frame)
 		return nil
 	}
 	h, body, f := decode(frame)
@@ -153,6 +157,19 @@ func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
 		c.server.Observe(api.Name, time.Since(before), len(frame), len(c.out)-written)
 	}
 	return f
+}
+
+// lose lets a request that is lost on its way be noted. Only a Produce leaves a
+// trace: what else is lost changes nothing.
+func (c *Conn) lose(ctx context.Context, frame []byte) {
+	h, body, f := decode(frame)
+	produce, ok := body.(*kmsg.ProduceRequest)
+	if f != nil || !ok {
+		return
+	}
+	FillTopicNames(produce, c.server.topicName)
+	defer c.recoverBug(h, &f)
+	c.server.handler.Handle(ctx, &Request{Conn: c, Client: h.client, Body: produce, Batches: c.batchesOf(produce), Lost: true, LostBy: c.lostBy})
 }
 
 // clock reads the time if anybody wants to know how long things take.
@@ -181,7 +198,7 @@ func (c *Conn) apply(h header, reply Reply) *failure {
 			c.answer(h, reply.Told)
 		}
 	case LoseRequests:
-		c.muted, c.deaf = true, true
+		c.muted, c.deaf, c.lostBy = true, true, reply.Fired
 	case LoseAnswers:
 		c.muted = true
 	case Close:

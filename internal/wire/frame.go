@@ -26,6 +26,11 @@ const (
 	// served has any, and each takes forty times its bytes when decoded.
 	MaxTags = 10_000
 
+	// MaxFrameMemory is the most bytes that large requests may take while they are
+	// read and handled, all connections together, 512 MiB. The first MiB of each
+	// connection is not counted.
+	MaxFrameMemory = 512 << 20
+
 	lengthBytes = 4        // before each frame
 	minFrame    = 10       // api key, version, correlation id, length of the client id
 	firstRead   = 64 << 10 // read before more memory is given to a frame
@@ -57,12 +62,39 @@ func (c *Conn) readFrame() ([]byte, *failure) {
 	if cap(c.frame) > keptFrame {
 		c.frame = nil
 	}
-	frame, err := readGrowing(c.r, c.frame[:0], size)
+	c.release()
+	frame, err := c.readGrowing(c.frame[:0], size)
 	c.frame = frame
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoFrameMemory):
+		return nil, &failure{ReasonNoFrameMemory, err}
+	case err != nil:
 		return nil, c.readFailure(len(frame)+lengthBytes, err)
 	}
 	return frame, nil
+}
+
+var errNoFrameMemory = errors.New("too many large requests are being read")
+
+// reserve asks for memory for a frame of n bytes, in place of what the
+// connection has.
+func (c *Conn) reserve(n int) bool {
+	more := int64(n) - c.reserved
+	if n <= keptFrame {
+		return true
+	}
+	if c.server.frameMemory.Add(more) > c.server.frameLimit {
+		c.server.frameMemory.Add(-more)
+		return false
+	}
+	c.reserved += more
+	return true
+}
+
+// release gives the memory of a large frame back.
+func (c *Conn) release() {
+	c.server.frameMemory.Add(-c.reserved)
+	c.reserved = 0
 }
 
 // frameSize reads the length of the next frame and says whether a request of
@@ -102,14 +134,18 @@ func (c *Conn) readFailure(got int, err error) *failure {
 }
 
 // readGrowing reads size bytes behind buf, and doubles buf only when it is full.
-func readGrowing(r io.Reader, buf []byte, size int) ([]byte, error) {
+func (c *Conn) readGrowing(buf []byte, size int) ([]byte, error) {
 	for len(buf) < size {
 		if len(buf) == cap(buf) {
-			grown := make([]byte, len(buf), min(size, max(2*cap(buf), firstRead)))
+			capacity := min(size, max(2*cap(buf), firstRead))
+			if !c.reserve(capacity) {
+				return buf, errNoFrameMemory
+			}
+			grown := make([]byte, len(buf), capacity)
 			copy(grown, buf)
 			buf = grown
 		}
-		n, err := io.ReadFull(r, buf[len(buf):min(size, cap(buf))])
+		n, err := io.ReadFull(c.r, buf[len(buf):min(size, cap(buf))])
 		buf = buf[:len(buf)+n]
 		if err != nil {
 			return buf, err

@@ -35,6 +35,12 @@ type Request struct {
 	// of the body, and empty for every other API.
 	Batches []Batch
 
+	// Lost marks a Produce that a fault rule keeps from arriving: its connection
+	// went dark for requests. It is noted, and nothing is done. LostBy are the
+	// rules that did it.
+	Lost   bool
+	LostBy []Firing
+
 	// Internal marks a request of this process itself, such as the verdict
 	// reading the log back: no fault applies to it and no journal notes it.
 	Internal bool

@@ -396,15 +396,23 @@ func TestWithout_keeps_a_topic_without_partitions(t *testing.T) {
 
 // Two answers made from one must not write into each other's memory.
 func TestMerge_does_not_write_behind_the_first(t *testing.T) {
-	topics := make([]kmsg.ProduceResponseTopic, 1, 4)
-	a, b, c := kmsg.NewPtrProduceResponse(), kmsg.NewPtrProduceResponse(), kmsg.NewPtrProduceResponse()
-	a.Topics = topics
-	b.Topics = []kmsg.ProduceResponseTopic{{Topic: "b"}}
-	c.Topics = []kmsg.ProduceResponseTopic{{Topic: "c"}}
-	ab := Merge(a, b).(*kmsg.ProduceResponse)
-	Merge(a, c)
-	if ab.Topics[1].Topic != "b" {
-		t.Errorf("another merge wrote %q over %q", ab.Topics[1].Topic, "b")
+	answer := func(topic string, partition int32) *kmsg.ProduceResponse {
+		resp := kmsg.NewPtrProduceResponse()
+		resp.Topics = append(make([]kmsg.ProduceResponseTopic, 0, 4), kmsg.ProduceResponseTopic{Topic: topic,
+			Partitions: append(make([]kmsg.ProduceResponseTopicPartition, 0, 4), kmsg.ProduceResponseTopicPartition{Partition: partition})})
+		return resp
+	}
+	first := answer("orders", 0)
+	for _, tt := range []struct{ one, other *kmsg.ProduceResponse }{
+		{answer("audit", 1), answer("users", 2)},   // topics are appended
+		{answer("orders", 1), answer("orders", 2)}, // partitions are
+	} {
+		merged := Merge(first, tt.one)
+		want := partitionsIn(merged)
+		Merge(first, tt.other)
+		if got := partitionsIn(merged); !slices.Equal(got, want) {
+			t.Errorf("another merge made %v of %v", got, want)
+		}
 	}
 }
 

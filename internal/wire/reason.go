@@ -15,6 +15,7 @@ const (
 	ReasonShutdown
 	ReasonFrameTooLarge
 	ReasonFrameTooSmall
+	ReasonNoFrameMemory
 	ReasonBadHeader
 	ReasonBadBody
 	ReasonUnknownAPI
@@ -32,6 +33,7 @@ var reasons = [...]string{
 	ReasonShutdown:       "the broker shuts down",
 	ReasonFrameTooLarge:  "a frame is larger than its API may send",
 	ReasonFrameTooSmall:  "a frame is too small for a request header",
+	ReasonNoFrameMemory:  "large requests that are being read take too much memory together",
 	ReasonBadHeader:      "a request header cannot be read",
 	ReasonBadBody:        "a request body cannot be read",
 	ReasonUnknownAPI:     "the API is not served",

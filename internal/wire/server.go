@@ -37,10 +37,12 @@ type Server struct {
 	topicName func(id [16]byte) string
 	log       *zap.Logger
 
-	ctx    context.Context // ends when Shutdown begins
-	cancel context.CancelFunc
-	nextID atomic.Int64
-	work   sync.WaitGroup
+	ctx         context.Context // ends when Shutdown begins
+	cancel      context.CancelFunc
+	nextID      atomic.Int64
+	frameMemory atomic.Int64 // bytes that large frames take
+	frameLimit  int64        // MaxFrameMemory; tests have less
+	work        sync.WaitGroup
 
 	mu        sync.Mutex // guards what follows
 	closed    bool
@@ -58,7 +60,7 @@ func NewServer(handler Handler, topicName func(id [16]byte) string, log *zap.Log
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Server{
 		handler: handler, topicName: topicName, log: log, ctx: ctx, cancel: cancel,
-		listeners: map[net.Listener]struct{}{}, conns: map[*Conn]struct{}{}, ended: make(chan struct{}),
+		listeners: map[net.Listener]struct{}{}, conns: map[*Conn]struct{}{}, ended: make(chan struct{}), frameLimit: MaxFrameMemory,
 	}
 }
 

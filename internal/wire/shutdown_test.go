@@ -220,6 +220,7 @@ func dial(t *testing.T, l net.Listener) *testClient {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.SetDeadline(time.Now().Add(failsafe)) //nolint:errcheck // a TCP connection always can
 	t.Cleanup(func() { c.Close() })
 	return &testClient{Conn: c, t: t}
 }
