@@ -37,12 +37,14 @@ func demo(ctx context.Context, out io.Writer, seed uint64) error {
 	defer b.Close()
 	fmt.Fprintf(out, "Kafka at %s, seed %d\n\n", b.Addr(), b.Seed())
 	d := demonstration{ctx: ctx, out: out, b: b}
-	for _, part := range []func() error{d.lesson, d.lostAcks, d.proof} {
-		if err := part(); err != nil {
+	for _, part := range []func() error{d.lesson, d.lostAcks} {
+		if err := part(); ctx.Err() != nil {
+			break // interrupted: what there is so far is judged
+		} else if err != nil {
 			return fmt.Errorf("the demo failed: %w", err)
 		}
 	}
-	return nil
+	return d.proof(context.WithoutCancel(ctx))
 }
 
 type demonstration struct {
@@ -195,8 +197,8 @@ func (d *demonstration) show(batch int) {
 }
 
 // proof prints the verdict.
-func (d *demonstration) proof() error {
-	v, err := d.b.Verdict(d.ctx)
+func (d *demonstration) proof(ctx context.Context) error {
+	v, err := d.b.Verdict(ctx)
 	if err != nil {
 		return err
 	}
