@@ -35,6 +35,7 @@ const (
 	minFrame    = 10       // api key, version, correlation id, length of the client id
 	firstRead   = 64 << 10 // read before more memory is given to a frame
 	keptFrame   = 1 << 20  // largest buffer that a connection keeps for its next frame
+	keptBatches = 1000     // most entries that a connection keeps for the batches of its next Produce
 	largeDecode = 64 << 10 // frames beyond this are decoded one at a time
 )
 
@@ -55,14 +56,11 @@ func fail(reason CloseReason, format string, args ...any) *failure {
 // readFrame reads the next request into the connection's buffer. Memory grows
 // with the bytes that have come, never with what the frame announces.
 func (c *Conn) readFrame() ([]byte, *failure) {
+	c.release()
 	size, f := c.frameSize()
 	if f != nil {
 		return nil, f
 	}
-	if cap(c.frame) > keptFrame {
-		c.frame = nil
-	}
-	c.release()
 	frame, err := c.readGrowing(c.frame[:0], size)
 	c.frame = frame
 	switch {
@@ -91,10 +89,18 @@ func (c *Conn) reserve(n int) bool {
 	return true
 }
 
-// release gives the memory of a large frame back.
+// release gives back what the last request took, before anybody waits for the
+// next one, which may never come.
 func (c *Conn) release() {
 	c.server.frameMemory.Add(-c.reserved)
 	c.reserved = 0
+	if cap(c.frame) > keptFrame {
+		c.frame = nil
+	}
+	clear(c.batches) // they alias the frame
+	if c.batches = c.batches[:0]; cap(c.batches) > keptBatches {
+		c.batches = nil
+	}
 }
 
 // frameSize reads the length of the next frame and says whether a request of

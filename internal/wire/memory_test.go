@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"testing"
+	"testing/synctest"
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -173,6 +174,43 @@ func TestServer_keeps_no_buffer_of_a_large_frame(t *testing.T) {
 	if cap(conn.frame) > keptFrame || cap(conn.out) > keptFrame {
 		t.Errorf("the connection keeps %d bytes for frames and %d for answers, want %d at most", cap(conn.frame), cap(conn.out), keptFrame)
 	}
+}
+
+// What a large request took is given back when it has been answered, and not
+// when the next one comes: a few connections that sent one each and are idle
+// must not keep others from sending.
+func TestServer_an_idle_connection_holds_nothing_of_a_large_request(t *testing.T) {
+	large := kmsg.NewPtrProduceRequest()
+	large.Topics = produceOf("t", make([]byte, 32<<20))
+	for name, req := range map[string]*kmsg.ProduceRequest{"many bytes": large, "many partitions": manyPartitions(MaxPartitions)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newTestServer(t, answerEmpty)
+				c := s.connect()
+				frame := frameOf(req, 9, 1)
+				before := heapInUse()
+				c.send(frame)
+				c.answer(req.ResponseKind(), 9, 1)
+				synctest.Wait()
+				if more := heapInUse() - before; more > 4<<20 {
+					t.Errorf("an idle connection holds %d kB, want 4096 kB at most", more>>10)
+				}
+				if n := s.frameMemory.Load(); n != 0 {
+					t.Errorf("%d bytes are counted for large requests, want none", n)
+				}
+				runtime.KeepAlive(frame)
+			})
+		})
+	}
+}
+
+// heapInUse is how many bytes are allocated and still reachable.
+func heapInUse() int64 {
+	runtime.GC()
+	runtime.GC() // what pools held goes with the second
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // What a client sends in a steady stream allocates nothing for its frames.
