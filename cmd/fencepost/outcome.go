@@ -57,7 +57,7 @@ func worstFinding(v fencepost.Verdict) outcome {
 		for _, f := range []struct {
 			count int
 			is    outcome
-		}{{t.Totals.Unconfirmed, unconfirmed}, {t.Totals.Missing, missing}, {t.Totals.Duplicated, duplicated}, {t.Totals.Swallowed, swallowed}} {
+		}{{t.Totals.Unconfirmed + t.Totals.InHand, unconfirmed}, {t.Totals.Missing, missing}, {t.Totals.Duplicated, duplicated}, {t.Totals.Swallowed, swallowed}} {
 			if f.count > 0 && slices.Index(outcomes, f.is) > slices.Index(outcomes, worst) {
 				worst = f.is
 			}

@@ -370,6 +370,29 @@ orders is not exactly once (seed 0)
 orders is not exactly once (seed 0)
   duplicated  offsets 0 and 1 hold one record, key "o-0": sent again without idempotence over another connection, though it was acknowledged`)
 	})
+	for name, ring := range map[string]int{"with acks=0": 10, "with acks=0, the first event forgotten": 1} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(t, Options{RingSize: ring})
+			p := s.peer("plain")
+			p.acks = 0
+			p.send(plain("o-0=v"))
+			p.send(plain("o-1=v"))
+			p.reconnect().send(plain("o-0=v"))
+			s.wantVerdict(`
+orders is not exactly once (seed 0)
+  duplicated  offsets 0 and 2 hold one record, key "o-0": sent again without idempotence over another connection, though no acknowledgement was asked for`)
+		})
+	}
+	t.Run("with acks=0 and an identity", func(t *testing.T) {
+		s := newSetup(t, Options{Identity: IdentityKey})
+		p := s.peer("plain")
+		p.acks = 0
+		p.send(plain("o-0=v"))
+		p.send(plain("o-0=v"))
+		s.wantVerdict(`
+orders is not exactly once (seed 0)
+  duplicated  offsets 0 and 1 hold one record, key "o-0": written twice without idempotence`)
+	})
 }
 
 // A broker that does not know its producers any more, as Kafka's forgets them

@@ -76,6 +76,8 @@ func (u *place) resentHow(p *place) string {
 // after says what the client knew of a batch in doubt.
 func (d *doubt) after() string {
 	switch {
+	case d.kind == resent && d.told.Answer == NotDue:
+		return "over another connection, though no acknowledgement was asked for"
 	case d.kind == resent:
 		return "over another connection, though it was acknowledged"
 	case d.kind == late:
@@ -86,18 +88,22 @@ func (d *doubt) after() string {
 	return "after its ack was lost"
 }
 
+// acknowledgedEachTime is said of copies of which none is in doubt.
+const acknowledgedEachTime = ", and acknowledged each time"
+
+// writtenBy says who wrote two copies of which none is in doubt.
 func writtenBy(a, b *place) string {
 	switch {
 	case a.producer < 0 && b.producer < 0:
-		return "written twice without idempotence, and acknowledged each time"
+		return "written twice without idempotence" + acknowledgedEachTime
 	case a.producer < 0 || b.producer < 0:
-		return "written with and without idempotence, and acknowledged each time"
+		return "written with and without idempotence" + acknowledgedEachTime
 	case a.producer != b.producer:
-		return fmt.Sprintf("written by producers %d and %d, and acknowledged each time", a.producer, b.producer)
+		return fmt.Sprintf("written by producers %d and %d"+acknowledgedEachTime, a.producer, b.producer)
 	case a.epoch != b.epoch:
-		return fmt.Sprintf("written by producer %d in epochs %d and %d, and acknowledged each time", a.producer, a.epoch, b.epoch)
+		return fmt.Sprintf("written by producer %d in epochs %d and %d"+acknowledgedEachTime, a.producer, a.epoch, b.epoch)
 	}
-	return fmt.Sprintf("written twice by producer %d, and acknowledged each time", a.producer)
+	return fmt.Sprintf("written twice by producer %d"+acknowledgedEachTime, a.producer)
 }
 
 // reportDuplicated folds records that stand side by side in all their places

@@ -39,6 +39,7 @@ type inquiry struct {
 	doubts   []*doubt   // in time order
 	refusals []*refusal // in time order
 	replays  []*replay  // in time order
+	inHand   []InHand   // in order of arrival
 
 	printer *printer
 	byPlace map[location]*doubt // by the base offset
@@ -117,6 +118,7 @@ func (q *inquiry) draw(ctx context.Context) error {
 			return err
 		}
 	}
+	q.reportInHand(ctx)
 	return ctx.Err()
 }
 
@@ -183,7 +185,7 @@ func (q *inquiry) several(ctx context.Context) bool {
 	if all, err := q.reader.partitions(ctx); err == nil {
 		return len(all) > 1
 	}
-	return len(q.partitions) > 1 || q.partitions[0].partition > 0
+	return len(q.partitions) > 1 || len(q.partitions) > 0 && q.partitions[0].partition > 0
 }
 
 // unreadable turns a failure to read into a limit of the verdict. It is an error
@@ -254,24 +256,50 @@ func (q *inquiry) readBatch(ctx context.Context, at location, records int64, yie
 }
 
 // VerdictOf draws the verdict on one topic; its Counts are 0 if no batch came
-// for it. The topic's log is read back if there is anything to compare. The
-// error is that of ctx.
+// for it. The topic's log is read back if there is anything to compare. Before, it
+// waits up to a second for the batches that are being handled. If the topic was
+// deleted it is the verdict drawn then; if it was made again, a note says whether
+// the deleted one was not exactly once, and then neither is this. The error is
+// that of ctx.
 func (j *Journal) VerdictOf(ctx context.Context, name string) (TopicVerdict, error) {
-	v, err := j.verdictOf(ctx, name)
+	v, err := j.verdictOf(ctx, name, j.awaitHand(ctx, map[string]bool{name: true}))
+	if err != nil {
+		return v, err
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v.Limits = append(v.Limits, j.notes.sayLimits()...)
-	return v, err
+	last, bad := j.notes.deleted.lastOf(name)
+	switch {
+	case last != nil && v.blank():
+		v = *last
+	case bad:
+		v.ExactlyOnce = false
+		v.note("an earlier topic of this name, deleted by now, is not exactly once: see the verdict on all topics")
+	}
+	v.Limits = append(slices.Clone(v.Limits), j.notes.sayLimits()...)
+	return v, nil
 }
 
-func (j *Journal) verdictOf(ctx context.Context, name string) (TopicVerdict, error) {
+// blank says whether nothing came for the topic.
+func (v *TopicVerdict) blank() bool { return v.Counts == Counts{} && v.Totals == Totals{} }
+
+func (v *TopicVerdict) note(text string) {
+	if v.Note != "" {
+		text = v.Note + "; " + text
+	}
+	v.Note = text
+}
+
+// verdictOf draws the verdict on a topic that is not deleted, with the batches in
+// hand up to a ticket.
+func (j *Journal) verdictOf(ctx context.Context, name string, asked uint64) (TopicVerdict, error) {
 	j.mu.Lock()
 	t := j.notes.topics[name]
 	if t == nil {
-		j.mu.Unlock()
-		return TopicVerdict{Topic: name, ExactlyOnce: true, Seed: j.options.Seed}, ctx.Err()
+		t = &topic{name: name}
 	}
 	q := j.inquiryLocked(t)
+	q.inHand = j.inHandLocked(name, asked)
 	j.mu.Unlock()
 
 	if err := q.draw(ctx); err != nil {
@@ -287,22 +315,65 @@ func (j *Journal) verdictOf(ctx context.Context, name string) (TopicVerdict, err
 }
 
 // Verdict draws the verdict on every topic that a batch came for, and on nothing
-// as exactly once. The error is that of ctx.
+// as exactly once; topics that were deleted are among them, with the verdict that
+// was drawn then. Before, it waits up to a second for the batches that are being
+// handled. The error is that of ctx.
 func (j *Journal) Verdict(ctx context.Context) (Verdict, error) {
+	asked := j.awaitHand(ctx, nil)
 	j.mu.Lock()
 	v := Verdict{Seed: j.options.Seed, Identity: j.identity, ExactlyOnce: true, Topics: []TopicVerdict{}, Limits: j.notes.sayLimits()}
-	names := slices.Sorted(maps.Keys(j.notes.topics))
+	names := j.hand.topics(asked)
+	for name := range j.notes.topics {
+		names[name] = true
+	}
 	j.mu.Unlock()
 
-	for _, name := range names {
-		t, err := j.verdictOf(ctx, name)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		t, err := j.verdictOf(ctx, name, asked)
 		if err != nil {
 			return Verdict{}, err
 		}
 		v.ExactlyOnce = v.ExactlyOnce && t.ExactlyOnce
 		v.Topics = append(v.Topics, t)
 	}
+	j.addDeleted(&v)
 	return v, nil
+}
+
+// addDeleted adds the verdicts on topics that were deleted, also those that were
+// deleted while v was drawn.
+func (j *Journal) addDeleted(v *Verdict) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	v.Topics = slices.DeleteFunc(v.Topics, func(t TopicVerdict) bool {
+		deleted, _ := j.notes.deleted.lastOf(t.Topic)
+		return deleted != nil && t.blank()
+	})
+	j.notes.deleted.addTo(v)
+	slices.SortStableFunc(v.Topics, func(a, b TopicVerdict) int {
+		switch byName := cmp.Compare(a.Topic, b.Topic); {
+		case byName != 0 || a.Deleted == b.Deleted:
+			return byName
+		case a.Deleted:
+			return -1
+		}
+		return 1
+	})
+}
+
+// Topics lists the topics that there is a verdict on: those that batches came
+// for, deleted ones included.
+func (j *Journal) Topics() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	names := j.hand.topics(j.hand.last)
+	for name := range j.notes.topics {
+		names[name] = true
+	}
+	for i := range j.notes.deleted.kept {
+		names[j.notes.deleted.kept[i].Topic] = true
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // sayLimits says what could not be followed at all.

@@ -12,9 +12,9 @@
 // verdict. And records are never compared on the way of a Produce: the verdict
 // reads them back with Fetch requests when it is asked for.
 //
-// What a connection throws away once it is dark for requests never comes to a
-// handler (wire.LoseRequests). The journal does not see it: such a batch counts
-// as no delivery, and if it is never sent again no verdict misses it.
+// A Produce counts from when it arrives: while it is in hand a verdict waits for
+// it, and says so if that takes too long. What comes over a connection that a
+// rule made dark for requests is noted as lost, and passed on to nobody.
 //
 // The package does not know partitions, logs or fault rules. It sees requests,
 // replies and what they say, so the same journal can stand in front of a Kafka
@@ -56,6 +56,7 @@ type Journal struct {
 	mu        sync.Mutex
 	identity  Identity
 	notes     *notes
+	hand      hand
 	followers map[*follower]struct{}
 }
 
@@ -66,6 +67,7 @@ type notes struct {
 	lastTopic *topic // that was asked for last; most batches are for the same as the one before
 	producers recency
 	plain     plainDeliveries
+	deleted   deletedTopics
 	limits    limits
 	used      usage
 }
@@ -113,7 +115,8 @@ func (j *Journal) SetIdentity(id Identity) {
 }
 
 // Handle passes the request on and notes what became of it. In a Produce it
-// first counts the delivery of each batch, which the fault rules match on.
+// first counts the delivery of each batch, which the fault rules match on. Before
+// topics are deleted the verdicts on them are drawn.
 func (j *Journal) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 	if req.Internal {
 		return j.next.Handle(ctx, req)
@@ -121,9 +124,13 @@ func (j *Journal) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 	if produce, ok := req.Body.(*kmsg.ProduceRequest); ok {
 		return j.produce(ctx, req, produce)
 	}
+	var drafts map[string]draft
+	if deletion, ok := req.Body.(*kmsg.DeleteTopicsRequest); ok {
+		drafts = j.drawBefore(ctx, deletion)
+	}
 	reply := j.next.Handle(ctx, req)
 	if deleted, ok := reply.Done.(*kmsg.DeleteTopicsResponse); ok {
-		j.forget(deleted)
+		j.forget(deleted, drafts)
 	}
 	if len(reply.Fired) > 0 {
 		j.noteRequest(req, &reply)
@@ -132,38 +139,52 @@ func (j *Journal) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 }
 
 func (j *Journal) produce(ctx context.Context, req *wire.Request, produce *kmsg.ProduceRequest) wire.Reply {
-	j.countAttempts(req)
-	reply := j.next.Handle(ctx, req)
-	if open := j.note(req, produce, &reply); len(open) > 0 {
+	h := j.arrive(req, produce.Acks)
+	defer j.leaveHand(h)
+	var reply wire.Reply
+	if req.Lost {
+		reply = lost(req)
+	} else {
+		reply = j.next.Handle(ctx, req)
+	}
+	if open := j.note(h, produce, &reply); len(open) > 0 {
 		j.file(open)
 	}
 	return reply
 }
 
-// countAttempts writes into each batch how often it was delivered by now.
-func (j *Journal) countAttempts(req *wire.Request) {
+// lost is what becomes of a request that a rule keeps from arriving. The rule may
+// have fired on a partition, but what it did to the connection is for all.
+func lost(req *wire.Request) wire.Reply {
+	reply := wire.Reply{Fate: wire.LoseRequests}
+	for _, f := range req.LostBy {
+		f.Partitions = nil
+		reply.Fired = append(reply.Fired, f)
+	}
+	return reply
+}
+
+// arrive takes a Produce in hand, and writes into each batch how often it was
+// delivered by now.
+func (j *Journal) arrive(req *wire.Request, acks int16) *held {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	h := j.hand.take(req, acks)
 	for i := range req.Batches {
 		b := &req.Batches[i]
 		b.Attempt = 1
-		if b.Err != nil {
-			continue
+		if b.Err == nil {
+			if p := j.partitionLocked(b.Topic, b.Partition); p != nil {
+				b.Attempt = j.attemptLocked(p, b)
+			}
 		}
-		if p := j.partitionLocked(b.Topic, b.Partition); p != nil {
-			b.Attempt = j.attemptLocked(p, b)
-		}
+		h.batches = append(h.batches, heldBatch{settled: b.Attempt > 1 && j.standsLocked(b)})
 	}
+	return h
 }
 
-// forget drops what is known of topics that were deleted: if they are made again
-// their offsets begin anew.
-func (j *Journal) forget(deleted *kmsg.DeleteTopicsResponse) {
+func (j *Journal) leaveHand(h *held) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for i := range deleted.Topics {
-		if t := &deleted.Topics[i]; t.ErrorCode == 0 && t.Topic != nil {
-			j.notes.forgetTopic(*t.Topic)
-		}
-	}
+	j.hand.drop(h)
 }

@@ -95,23 +95,29 @@ func (m *Missing) say(several bool) {
 	}
 }
 
-// subject is what is missing, and its verb.
-func (m *Missing) subject(several bool) (what, were string) {
+// subject names the batches, and gives the verb that goes with them.
+func (b *BatchRange) subject(several bool) (what, were string) {
 	were = "was"
 	switch {
-	case m.ProducerID >= 0:
-		what = fmt.Sprintf("%s of producer %d", span("sequence", m.FirstSequence, m.LastSequence), m.ProducerID)
-		if m.FirstSequence != m.LastSequence {
+	case b.ProducerID >= 0:
+		what = fmt.Sprintf("%s of producer %d", span("sequence", b.FirstSequence, b.LastSequence), b.ProducerID)
+		if b.FirstSequence != b.LastSequence {
 			were = "were"
 		}
-	case m.BatchRecords == 0:
-		what = "a malformed batch from " + client(m.Client)
+	case b.BatchRecords == 0:
+		what = "a malformed batch from " + client(b.Client)
 	default:
-		what = fmt.Sprintf("a batch of %s from %s", count(m.BatchRecords, "record", "records"), client(m.Client))
+		what = fmt.Sprintf("a batch of %s from %s", count(b.BatchRecords, "record", "records"), client(b.Client))
 	}
 	if several {
-		what += fmt.Sprintf(" in partition %d", m.Partition)
+		what += fmt.Sprintf(" in partition %d", b.Partition)
 	}
+	return what, were
+}
+
+// subject is what is missing, and its verb.
+func (m *Missing) subject(several bool) (what, were string) {
+	what, were = m.BatchRange.subject(several)
 	if !m.whole() {
 		what, were = fmt.Sprintf("%s of %s", count(m.Records, "record", "records"), what), "were"
 		if m.Records == 1 {

@@ -8,7 +8,8 @@ import (
 )
 
 // note notes what became of a Produce. What it returns is still to be filed.
-func (j *Journal) note(req *wire.Request, produce *kmsg.ProduceRequest, reply *wire.Reply) (later []open) {
+func (j *Journal) note(h *held, produce *kmsg.ProduceRequest, reply *wire.Reply) (later []open) {
+	req := h.req
 	answer := answerOf(req, produce.Acks, reply)
 	didAll, toldAll := answersIn(reply.Done), answersIn(reply.Told)
 	now := time.Now()
@@ -21,9 +22,15 @@ func (j *Journal) note(req *wire.Request, produce *kmsg.ProduceRequest, reply *w
 		e.Done = done(didAll.find(b.Topic, b.Partition), b)
 		e.Told = toldBy(answer, toldAll.find(b.Topic, b.Partition))
 		e.Rules = rulesOn(reply.Fired, wire.TopicPartition{Topic: b.Topic, Partition: b.Partition})
-		if o := j.bookLocked(b, &e); o != nil {
+		if h.batches[i].deleted {
+			j.addLocked(&e) // it is nowhere; and a new topic of that name is another one
+			continue
+		}
+		o := j.bookLocked(b, &e)
+		if o != nil {
 			later = append(later, *o)
 		}
+		h.batches[i].settled = o == nil
 	}
 	return later
 }
@@ -44,6 +51,9 @@ func (j *Journal) bookLocked(b *wire.Batch, e *Event) (later *open) {
 	}
 	j.addLocked(e)
 	p.topic.count(e)
+	if e.Attempt > 1 && e.ProducerID >= 0 && e.Done.Outcome.Stored() {
+		j.hand.settle(b)
+	}
 	switch e.Done.Outcome {
 	case Accepted:
 		n.accepted(p, b, e)
@@ -159,7 +169,7 @@ func (n *notes) acceptedPlain(p *partition, b *wire.Batch, e *Event, d *doubt) {
 	if k.doubt == nil {
 		k.doubt = d
 	}
-	k.stored, k.baseOffset, k.connection = true, e.Done.BaseOffset, e.Connection
+	k.stored, k.answer, k.baseOffset, k.connection = true, e.Told.Answer, e.Done.BaseOffset, e.Connection
 }
 
 // duplicate books a replay.

@@ -31,6 +31,7 @@ type plainDelivery struct {
 	older      int32 // with the same head: a place in ring plus 1, 0 for none
 	attempts   int32
 	stored     bool
+	answer     Answer // when it was accepted last, if stored
 	baseOffset int64  // where it was accepted last, if stored
 	connection int64  // over which it was accepted last, if stored
 	doubt      *doubt // of an earlier copy

@@ -79,6 +79,14 @@ func (r *record) acceptance(again *Event, k *plainDelivery) Event {
 	return Event{
 		API: produceName, Connection: k.connection, Topic: again.Topic, Partition: again.Partition,
 		ProducerID: -1, Epoch: -1, FirstSequence: -1, LastSequence: -1, Records: again.Records, Attempt: 1,
-		Done: Done{Outcome: Accepted, BaseOffset: k.baseOffset}, Told: Told{BaseOffset: k.baseOffset, Error: errorName(0)},
+		Done: Done{Outcome: Accepted, BaseOffset: k.baseOffset}, Told: toldOf(k),
 	}
+}
+
+// toldOf is what the client was told of a batch that is not in doubt.
+func toldOf(k *plainDelivery) Told {
+	if k.answer == NotDue {
+		return Told{Answer: NotDue, BaseOffset: -1}
+	}
+	return Told{BaseOffset: k.baseOffset, Error: errorName(0)}
 }

@@ -1,6 +1,9 @@
 package journal
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // A scan reads a whole topic once and looks for records that stand there twice
 // and for those of batches that were refused.
@@ -178,6 +181,9 @@ func (s *scan) duplicates(ctx context.Context) ([]copies, error) {
 	})
 	for i := range found {
 		found[i].explain()
+		if s.counts.AcksNotDue > 0 { // which ones is not known any more
+			found[i].why = strings.TrimSuffix(found[i].why, acknowledgedEachTime)
+		}
 	}
 	return found, err
 }

@@ -22,16 +22,21 @@ type Verdict struct {
 	Seed        uint64         `json:"seed"`
 	Identity    Identity       `json:"identity"`
 	ExactlyOnce bool           `json:"exactly_once"` // every topic is
-	Topics      []TopicVerdict `json:"topics"`       // in order of their names
+	Topics      []TopicVerdict `json:"topics"`       // in order of their names; of one name, those deleted first
 	// Limits says what could not be taken into account, and so what the verdict
 	// does not cover.
 	Limits []string `json:"limits,omitempty"`
+}
+
+func (v *Verdict) limit(format string, args ...any) {
+	v.Limits = append(v.Limits, fmt.Sprintf(format, args...))
 }
 
 // A TopicVerdict is the verdict on one topic: exactly once if nothing is found.
 type TopicVerdict struct {
 	Topic       string `json:"topic"`
 	Seed        uint64 `json:"seed"`
+	Deleted     bool   `json:"deleted,omitempty"` // the verdict was drawn right before; findings are the first 20 of a kind
 	ExactlyOnce bool   `json:"exactly_once"`
 	Counts      Counts `json:"counts"`
 	Totals      Totals `json:"totals"`
@@ -42,6 +47,7 @@ type TopicVerdict struct {
 	Missing     []Missing     `json:"missing,omitempty"`
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`
 	Swallowed   []Swallowed   `json:"swallowed,omitempty"`
+	InHand      []InHand      `json:"in_hand,omitempty"`
 
 	// WithoutIdentity counts the records in the log that do not have the identity
 	// that was asked for; Note says so in words.
@@ -58,6 +64,7 @@ type Totals struct {
 	Missing     int `json:"missing"`
 	Unconfirmed int `json:"unconfirmed"`
 	Swallowed   int `json:"swallowed"`
+	InHand      int `json:"in_hand"`
 }
 
 // Duplicated is a record, or a row of records, that stands in the log more than
@@ -163,18 +170,23 @@ func (v Verdict) String() string {
 // the first 20 findings of a kind, and beneath it the rule that caused it.
 func (v TopicVerdict) String() string {
 	var b strings.Builder
+	name := v.Topic
+	if v.Deleted {
+		name += " (deleted)"
+	}
 	switch {
 	case !v.ExactlyOnce:
-		fmt.Fprintf(&b, "%s is not exactly once (seed %d)\n", v.Topic, v.Seed)
+		fmt.Fprintf(&b, "%s is not exactly once (seed %d)\n", name, v.Seed)
 	case v.Counts == Counts{}:
-		fmt.Fprintf(&b, "%s is exactly once: no batch came for it\n", v.Topic)
+		fmt.Fprintf(&b, "%s is exactly once: no batch came for it\n", name)
 	default:
-		fmt.Fprintf(&b, "%s is exactly once: %s\n", v.Topic, v.Counts.summary())
+		fmt.Fprintf(&b, "%s is exactly once: %s\n", name, v.Counts.summary())
 	}
 	writeFindings(&b, "duplicated", v.Totals.Duplicated, v.Duplicated)
 	writeFindings(&b, "missing", v.Totals.Missing, v.Missing)
 	writeFindings(&b, "unconfirmed", v.Totals.Unconfirmed, v.Unconfirmed)
 	writeFindings(&b, "swallowed", v.Totals.Swallowed, v.Swallowed)
+	writeFindings(&b, "in hand", v.Totals.InHand, v.InHand)
 	if v.Note != "" {
 		fmt.Fprintf(&b, "  %-11s %s\n", "note", v.Note)
 	}
@@ -198,6 +210,8 @@ func (u Unconfirmed) text() string  { return u.Text }
 func (u Unconfirmed) cause() string { return "" }
 func (s Swallowed) text() string    { return s.Text }
 func (s Swallowed) cause() string   { return "" }
+func (h InHand) text() string       { return h.Text }
+func (h InHand) cause() string      { return "" }
 
 // writeFindings writes a line for each of the first findings. A rule that caused
 // several in a row is named once, beneath the last of them.

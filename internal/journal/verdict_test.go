@@ -98,7 +98,8 @@ func TestVerdict_as_JSON(t *testing.T) {
     "duplicated": 0,
     "missing": 0,
     "unconfirmed": 1,
-    "swallowed": 0
+    "swallowed": 0,
+    "in_hand": 0
    },
    "unconfirmed": [
     {
@@ -202,6 +203,13 @@ func TestLabels_are_cut(t *testing.T) {
 		if got := labelOf(IdentityNone, &wire.Record{Key: []byte(tt.key)}); got != tt.want {
 			t.Errorf("%q: %s, want %s", tt.key, got, tt.want)
 		}
+	}
+	empty := &wire.Record{Key: []byte{}, Value: []byte("v")}
+	if got, want := labelOf(IdentityNone, empty), `value "v"`; got != want {
+		t.Errorf("an empty key: %s, want %s", got, want)
+	}
+	if got, want := labelOf(IdentityKey, empty), `key ""`; got != want {
+		t.Errorf("an empty key that is the identity: %s, want %s", got, want)
 	}
 	if got := labelOf(IdentityNone, &wire.Record{}); got != "" {
 		t.Errorf("a record without key and value: %q", got)

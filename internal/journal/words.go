@@ -54,15 +54,17 @@ func quote(b []byte) string {
 }
 
 // labelOf names a record: by its identity or, without one, by its key or else
-// its value. A record that has none of them has no name.
+// its value, as if the key is empty. A record that has none of them has no name.
 func labelOf(id Identity, r *wire.Record) string {
 	switch {
 	case id.part == identityHeader:
 		return "header " + id.header + " " + quote(id.of(r))
-	case id.part != identityValue && r.Key != nil:
+	case id.part == identityKey && r.Key != nil, id.part == identityNone && len(r.Key) > 0:
 		return "key " + quote(r.Key)
 	case r.Value != nil:
 		return "value " + quote(r.Value)
+	case id.part == identityNone && r.Key != nil:
+		return "key " + quote(r.Key)
 	}
 	return ""
 }

@@ -76,7 +76,7 @@ function counts(of) {
 function findings(topic, kind) {
   const all = topic[kind] || [];
   const lines = all.slice(0, MOST_FINDINGS).map((f) =>
-    el("li", {}, el("span", { class: "tag bad" }, kind), " ", f.text,
+    el("li", {}, el("span", { class: "tag bad" }, kind.replace("_", " ")), " ", f.text,
       kind === "duplicated" && f.rule && el("span", { class: "cause" }, "caused by ", el("code", {}, f.rule))));
   const more = topic.totals[kind] - lines.length;
   if (more > 0) lines.push(el("li", {}, `and ${more} more`));
@@ -84,10 +84,10 @@ function findings(topic, kind) {
 }
 
 function topicCard(t) {
-  const found = ["duplicated", "missing", "unconfirmed", "swallowed"].flatMap((kind) => findings(t, kind));
+  const found = ["duplicated", "missing", "unconfirmed", "swallowed", "in_hand"].flatMap((kind) => findings(t, kind));
   const notes = [t.note, ...(t.limits || [])].filter(Boolean);
   return el("article", { class: `card ${t.exactly_once ? "good" : "bad"}` },
-    el("h3", {}, t.exactly_once ? "✓ " : "✗ ", t.topic, t.exactly_once ? " is exactly once" : " is not exactly once"),
+    el("h3", {}, t.exactly_once ? "✓ " : "✗ ", t.topic, t.deleted && " (deleted)", t.exactly_once ? " is exactly once" : " is not exactly once"),
     counts(t.counts),
     found.length > 0 && el("ul", { class: "findings" }, ...found),
     ...notes.map((n) => el("p", { class: "near" }, n)));
