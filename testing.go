@@ -3,8 +3,11 @@ package fencepost
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fencepostmq/fencepost/internal/fault"
 )
 
 // TB is what this package needs of a *testing.T, *testing.B or *testing.F.
@@ -57,9 +60,18 @@ func (b *Broker) CheckExactlyOnce(t TB, topics ...string) {
 	}
 	for _, topic := range topics {
 		if !written[topic] {
-			t.Errorf("nothing was produced to %s (seed %d)", topic, b.seed)
+			t.Errorf("nothing was produced to %s (seed %d)%s", topic, b.seed, meant(topic, written))
 		}
 	}
+}
+
+// meant offers the topic that was probably meant instead of one that nobody
+// wrote.
+func meant(topic string, written map[string]bool) string {
+	if near := fault.Near(topic, slices.Sorted(maps.Keys(written))); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
 }
 
 func times(n int) string {

@@ -15,11 +15,12 @@ func newCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE|SENTENCE",
 		Short: "Read a scenario file, or a fault sentence, and say in plain English what it does",
-		Args:  cobra.ExactArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := scenario.Read(args[0])
-			if errors.Is(err, fs.ErrNotExist) && strings.Contains(args[0], " ") {
-				return checkSentence(cmd, args[0])
+			what := strings.Join(args, " ")
+			s, err := scenario.Read(what)
+			if errors.Is(err, fs.ErrNotExist) && strings.Contains(what, " ") {
+				return checkSentence(cmd, what)
 			}
 			if err != nil {
 				return err

@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	var code exitCode
 	switch {
 	case err == nil:
@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return int(code)
 	}
 	fmt.Fprintf(stderr, "fencepost: %v\n", err)
-	fmt.Fprintf(stderr, "try: %s\n", hint(err))
+	fmt.Fprintf(stderr, "try: %s\n", hint(err, cmd))
 	return exitUsage
 }
 
@@ -57,7 +57,7 @@ type exitCode int
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // hint says what to try after an error.
-func hint(err error) string {
+func hint(err error, cmd *cobra.Command) string {
 	var listen *fencepost.ListenError
 	var syntax *fault.SyntaxError
 	var unreachable *unreachableError
@@ -74,7 +74,7 @@ func hint(err error) string {
 	case errors.As(err, &syntax):
 		return "--fault 'disconnect after produce attempt=1 times=all', which loses the acknowledgement of every batch once"
 	}
-	return "fencepost --help"
+	return cmd.CommandPath() + " --help"
 }
 
 func newRoot() *cobra.Command {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/fencepostmq/fencepost"
 	"github.com/spf13/cobra"
@@ -15,6 +16,9 @@ func newMan() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			header := doc.GenManHeader{Title: "FENCEPOST", Section: "1", Source: "fencepost " + fencepost.Version()}
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
 			if err := doc.GenManTree(cmd.Root(), &header, args[0]); err != nil {
 				return fmt.Errorf("cannot write manual pages: %w", err)
 			}

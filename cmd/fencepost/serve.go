@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/fencepostmq/fencepost"
@@ -32,6 +33,10 @@ verdict does not hold.`,
 			if cmd.ArgsLenAtDash() == 0 && len(args) == 0 {
 				return fmt.Errorf("no program stands behind --")
 			}
+			if len(args) > 0 && slices.Contains([]string{"before", "after"}, args[0]) {
+				return fmt.Errorf("a sentence is one word for the shell; put it in quotes: --fault '%s %s'",
+					strings.Join(f.faults, " "), strings.Join(args[:sentenceEnd(cmd, args)], " "))
+			}
 			if cmd.ArgsLenAtDash() != 0 && len(args) > 0 {
 				return fmt.Errorf("unknown command %q; a program to run stands behind --, as in: fencepost -- %s", args[0], strings.Join(args, " "))
 			}
@@ -49,6 +54,14 @@ verdict does not hold.`,
 	}
 	f.register(cmd)
 	return cmd
+}
+
+// sentenceEnd is where the words before -- end.
+func sentenceEnd(cmd *cobra.Command, args []string) int {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		return dash
+	}
+	return len(args)
 }
 
 // A session is one run of a broker from the command line.
@@ -117,6 +130,9 @@ func (s session) runChild(cmd *cobra.Command, args []string) error {
 	settle(cmd.Context(), b)
 	b.Close()
 	holds, err := s.reportTo(s.err, b)
+	if len(b.Events()) == 0 {
+		fmt.Fprintln(s.err, "does the program read KAFKA_BOOTSTRAP_SERVERS?")
+	}
 	switch {
 	case err != nil:
 		return err

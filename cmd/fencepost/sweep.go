@@ -171,7 +171,7 @@ func (s *sweeper) learn() (w fencepost.Workload, err error) {
 	}
 	w, s.records = count(), recordsIn(v)
 	if w.Produces == 0 {
-		return w, fmt.Errorf("the program produced nothing to KAFKA_BOOTSTRAP_SERVERS=%s:\n%s", b.Addr(), r.tail)
+		return w, fmt.Errorf("the program produced nothing; it finds the broker in KAFKA_BOOTSTRAP_SERVERS, which was %s\n%s", b.Addr(), r.tail)
 	}
 	return w, nil
 }
@@ -276,6 +276,10 @@ func (s *sweeper) tryCell(c fencepost.Cell) cellResult {
 	if n := recordsIn(v); r.Outcome == exactlyOnce && n < s.records {
 		r.Outcome = missing
 		r.Report += fmt.Sprintf("\nthe program ended as if all was well, and wrote %d records; without faults it writes %d", n, s.records)
+	}
+	if r.Outcome == hung {
+		r.Report += fmt.Sprintf("\nit did not end within --timeout %s; a client that waits longer for an answer looks hung:"+
+			"\nshorten its timeout (librdkafka: socket.timeout.ms, 60 s) or raise --timeout", s.flags.timeout)
 	}
 	if r.Outcome == notReached {
 		for _, f := range b.Unfired() {

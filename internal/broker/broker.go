@@ -97,6 +97,9 @@ func (b *Broker) uuidLocked() (id [16]byte) {
 
 // Handle answers one request of any API that package wire serves.
 func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
+	if req.Lost {
+		return wire.Reply{Fate: wire.LoseRequests} // it never came
+	}
 	switch r := req.Body.(type) {
 	case *kmsg.ProduceRequest:
 		return b.produce(r)

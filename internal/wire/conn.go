@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kbin"
@@ -77,7 +78,7 @@ func (c *Conn) Gone() bool {
 func (c *Conn) serve(ctx context.Context) {
 	f := c.loop(ctx)
 	if err := c.flush(); err != nil && f.reason != ReasonShutdown {
-		f.err = err
+		f = writeFailure(err)
 	}
 	c.c.Close()
 	c.release()
@@ -99,17 +100,26 @@ func (c *Conn) loop(ctx context.Context) *failure {
 			return f
 		}
 		if c.broken != nil {
-			return &failure{ReasonWriteFailed, c.broken}
+			return writeFailure(c.broken)
 		}
 		if len(c.out) > 0 && (len(c.out) >= writeBehind || !c.requestWaits()) {
 			if err := c.flush(); err != nil {
-				return &failure{ReasonWriteFailed, err}
+				return writeFailure(err)
 			}
 		}
 		if ctx.Err() != nil {
 			return fail(ReasonShutdown, "the broker shuts down")
 		}
 	}
+}
+
+// writeFailure says why an answer could not be written. A client that left
+// before it is everyday life.
+func writeFailure(err error) *failure {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return &failure{ReasonClientClosed, err}
+	}
+	return &failure{ReasonWriteFailed, err}
 }
 
 // requestWaits says whether a whole further request has been read already.
