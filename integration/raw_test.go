@@ -16,8 +16,9 @@ type batch struct {
 	producer  int64
 	epoch     int16
 	sequence  int32
-	timestamp int64 // milliseconds
-	numbers   []int // of its records
+	timestamp int64  // milliseconds
+	numbers   []int  // of its records
+	key       string // of its one record, instead of one made from its number
 }
 
 // castagnoli is the polynomial of a batch's checksum.
@@ -38,7 +39,11 @@ func (b batch) bytes() []byte {
 		ProducerID: b.producer, ProducerEpoch: b.epoch, FirstSequence: b.sequence, NumRecords: int32(len(b.numbers)),
 	}
 	for i, n := range b.numbers {
-		head.Records = append(head.Records, record(int32(i), n)...)
+		k := key(n)
+		if b.key != "" {
+			k = b.key
+		}
+		head.Records = append(head.Records, record(int32(i), k)...)
 	}
 	out := head.AppendTo(nil)
 	binary.BigEndian.PutUint32(out[lengthEnd-4:], uint32(len(out)-lengthEnd))
@@ -46,8 +51,8 @@ func (b batch) bytes() []byte {
 	return out
 }
 
-func record(delta int32, number int) []byte {
-	r := kmsg.Record{OffsetDelta: delta, Key: []byte(key(number)), Value: []byte("value")}
+func record(delta int32, key string) []byte {
+	r := kmsg.Record{OffsetDelta: delta, Key: []byte(key), Value: []byte("value")}
 	r.Length = int32(len(r.AppendTo(nil)) - 1) // a length of 0 takes one byte
 	return r.AppendTo(nil)
 }
