@@ -33,10 +33,6 @@ type child struct {
 	alone bool
 }
 
-// passedOn are the signals that a child gets from whoever sends them to us. An
-// interrupt from a terminal reaches it anyway, with its whole process group.
-var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
-
 // outputGrace is how long the output of a killed program is waited for, in case
 // a process that it left behind holds it open.
 const outputGrace = time.Second
@@ -50,8 +46,8 @@ func (c child) run(ctx context.Context) (int, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, c.stdout, c.stderr
 	if c.alone {
 		cmd.Stdin = nil
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		setGroup(cmd)
+		cmd.Cancel = func() error { return killGroup(cmd.Process) }
 		cmd.WaitDelay = outputGrace
 	}
 	signals := make(chan os.Signal, len(passedOn))
@@ -65,7 +61,7 @@ func (c child) run(ctx context.Context) (int, error) {
 	go passOn(signals, cmd.Process, done)
 	err := cmd.Wait()
 	if c.alone {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // what it left behind, if anything
+		killGroup(cmd.Process) //nolint:errcheck // what it left behind, if anything
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
@@ -96,13 +92,6 @@ func startFailure(err error) int {
 		return exitNotFound
 	}
 	return exitNotExecutable
-}
-
-func exitCodeOf(state *os.ProcessState) int {
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return exitSignalled + int(status.Signal())
-	}
-	return state.ExitCode()
 }
 
 func passOn(signals <-chan os.Signal, to *os.Process, done <-chan struct{}) {

@@ -173,7 +173,7 @@ const (
 // rule reads one sentence. Between brackets a comma ends it, which is worth a
 // word.
 func (r *reader) rule(v value, inBrackets bool) (fault.Rule, bool) {
-	s, ok := r.text(v, r.faultWanted(v))
+	s, ok := r.text(v, wantedFault(v))
 	if !ok {
 		return fault.Rule{}, false
 	}
@@ -184,7 +184,7 @@ func (r *reader) rule(v value, inBrackets bool) (fault.Rule, bool) {
 	at, problem, want, near := v.at, "fault "+shown(s.text)+": "+err.Error(), faultWanted, ""
 	var bad *fault.SyntaxError
 	if errors.As(err, &bad) {
-		at, problem, want, near = r.inSentence(v, s, bad), bad.Problem, bad.Want, bad.Near
+		at, problem, want, near = r.inSentence(s, bad), bad.Problem, bad.Want, bad.Near
 	}
 	if inBrackets {
 		want += "; between brackets a sentence that holds a comma needs quotes"
@@ -193,9 +193,9 @@ func (r *reader) rule(v value, inBrackets bool) (fault.Rule, bool) {
 	return fault.Rule{}, false
 }
 
-// faultWanted says what is wanted in place of what is no text. A colon with a
+// wantedFault says what is wanted in place of what is no text. A colon with a
 // space behind it makes a mapping of a sentence.
-func (r *reader) faultWanted(v value) string {
+func wantedFault(v value) string {
 	if _, isMapping := v.node.(*ast.MappingNode); isMapping {
 		return faultWanted + "; in quotes if it holds a colon"
 	}
@@ -204,7 +204,7 @@ func (r *reader) faultWanted(v value) string {
 
 // inSentence is the place of the word that is wrong, or of the sentence where
 // the word cannot be found.
-func (r *reader) inSentence(v value, s scalar, bad *fault.SyntaxError) place {
+func (r *reader) inSentence(s scalar, bad *fault.SyntaxError) place {
 	if bad.Offset > len(s.text) || bad.Sentence != s.text {
 		return r.src.place(s.token)
 	}

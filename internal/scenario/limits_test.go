@@ -51,6 +51,7 @@ var limits = []struct{ name, text, want string }{
 	{"most values", "topics: [\n" + keysOfTopics(502) + bombOf(98) + "]", ""},
 	{"values", "topics: [\n" + keysOfTopics(503) + bombOf(98) + "]", "1:1: more than 100000 values, aliases followed"},
 	{"values, aliases followed", "topics: [" + bombOf(1000) + "]\nfaults: [drop after produce]", "1:1: more than 100000 values, aliases followed"},
+	{"bomb", "topics: [&t {name: a, configs: {\n" + keys("", 500, ",") + "}}" + strings.Repeat(",\n*t", 15_000) + "]", "1:1: more than 100000 values, aliases followed"},
 	{"most faults", "faults:\n" + strings.Repeat("- drop after produce\n", fault.MaxRules), ""},
 	{"faults", "faults:\n" + strings.Repeat("- drop after produce\n", fault.MaxRules+1), "1002:3: 1001 faults: want no more than 1000"},
 	{"longest sentence", "faults:\n- >-\n" + sentence(fault.MaxSentence), ""},
