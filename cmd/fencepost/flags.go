@@ -27,18 +27,45 @@ const (
 	anyPort       = "127.0.0.1:0"
 )
 
+// A situation is what a program is run in, whatever the fault: the flags that a
+// broker and a sweep have in common.
+type situation struct {
+	scenario string
+	topics   []string
+	seed     uint64
+	unknown  string
+	identity string
+}
+
+// options turns the flags into options of a broker. What a scenario says comes
+// first, so that flags that were given win.
+func (s *situation) options(given func(flag string) bool) (o []fencepost.Option) {
+	if s.scenario != "" {
+		o = append(o, fencepost.Scenario(s.scenario))
+	}
+	if given("seed") {
+		o = append(o, fencepost.Seed(s.seed))
+	}
+	if given("unknown-producer") {
+		o = append(o, fencepost.UnknownProducer(s.unknown))
+	}
+	if given("identity") {
+		o = append(o, fencepost.Identity(s.identity))
+	}
+	for _, t := range s.topics {
+		o = append(o, fencepost.TopicSpec(t))
+	}
+	return o
+}
+
 // brokerFlags are the flags that say how a broker is run.
 type brokerFlags struct {
+	situation
 	listen     []string
 	http       string
-	topics     []string
 	autoCreate bool
 	partitions int
 	faults     []string
-	scenario   string
-	seed       uint64
-	unknown    string
-	identity   string
 	memory     string
 	expect     string
 	output     string
@@ -68,8 +95,7 @@ func (f *brokerFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.logFormat, "log-format", "console", "`console|json`")
 }
 
-// options turns the flags into options of a broker. What a scenario says comes
-// first, so that flags that were given win.
+// options turns the flags into options of a broker.
 func (f *brokerFlags) options(cmd *cobra.Command) ([]fencepost.Option, error) {
 	given := cmd.Flags().Changed
 	if err := f.check(); err != nil {
@@ -92,21 +118,9 @@ func (f *brokerFlags) options(cmd *cobra.Command) ([]fencepost.Option, error) {
 		if s.Expect != "" && !given("expect") {
 			f.expect = s.Expect
 		}
-		o = append(o, fencepost.Scenario(f.scenario))
 	}
-	if given("seed") {
-		o = append(o, fencepost.Seed(f.seed))
-	}
-	if given("unknown-producer") {
-		o = append(o, fencepost.UnknownProducer(f.unknown))
-	}
-	if given("identity") {
-		o = append(o, fencepost.Identity(f.identity))
-	}
+	o = append(o, f.situation.options(given)...)
 	o = append(o, f.addresses(given, cmd.ArgsLenAtDash() >= 0)...)
-	for _, t := range f.topics {
-		o = append(o, fencepost.TopicSpec(t))
-	}
 	for _, s := range f.faults {
 		o = append(o, fencepost.Fault(s))
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fencepostmq/fencepost"
+	"github.com/fencepostmq/fencepost/internal/fault"
 )
 
 // An outcome is what a sweep found in one cell.
@@ -129,7 +130,7 @@ func wordList(words []outcome) string {
 	for _, w := range words {
 		s = append(s, string(w))
 	}
-	return strings.Join(s[:len(s)-1], ", ") + " or " + s[len(s)-1]
+	return fault.OrList(s)
 }
 
 // breaks says whether a cell's outcome is worse than it may be.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencepostmq/fencepost"
@@ -17,11 +18,7 @@ import (
 
 // sweepFlags are the flags of a sweep.
 type sweepFlags struct {
-	scenario string
-	topics   []string
-	seed     uint64
-	identity string
-	unknown  string
+	situation
 	parallel int
 	timeout  time.Duration
 	delay    time.Duration
@@ -69,7 +66,7 @@ func (f *sweepFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVar(&f.scenario, "scenario", "", "read seed, topics and faults that are always in force from a YAML `FILE`")
 	flags.StringArrayVar(&f.topics, "topic", nil, "make a topic, `NAME[:PARTITIONS[:key=value,...]]`; repeatable")
-	flags.Uint64Var(&f.seed, "seed", 42, "seed of everything drawn by chance")
+	flags.Uint64Var(&f.seed, "seed", defaultSweepSeed, "seed of everything drawn by chance")
 	flags.StringVar(&f.identity, "identity", "", "what tells a record from every other, for a stricter verdict: `key|value|header=NAME`")
 	flags.StringVar(&f.unknown, "unknown-producer", "refuse", "`refuse|accept`")
 	flags.IntVar(&f.parallel, "parallel", runtime.GOMAXPROCS(0), "cells that run at a time")
@@ -80,6 +77,9 @@ func (f *sweepFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.output, "output", outputText, "`text|json|junit`")
 	flags.BoolVar(&f.progress, "progress", true, "show on a terminal how far it is")
 }
+
+// defaultSweepSeed makes two sweeps alike unless a seed is given.
+const defaultSweepSeed = 42
 
 func (f *sweepFlags) sweep(cmd *cobra.Command, args []string) error {
 	allowed, err := parseAllowances(f.allow)
@@ -95,7 +95,7 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("--output %q is not known; want text, json or junit", f.output)
 	}
 	s := sweeper{
-		flags: f, args: args, allowed: allowed, ctx: cmd.Context(),
+		flags: f, args: args, allowed: allowed, ctx: cmd.Context(), given: cmd.Flags().Changed,
 		progress: progress{to: cmd.ErrOrStderr(), on: f.progress && isTerminal(cmd.ErrOrStderr())},
 	}
 	workload, err := s.learn()
@@ -121,22 +121,15 @@ type sweeper struct {
 	args     []string
 	allowed  []allowance
 	ctx      context.Context
+	given    func(flag string) bool
 	progress progress
+	seed     uint64 // of every broker
 	records  uint64 // that are written where nothing goes wrong
 }
 
 func (s *sweeper) options(more ...fencepost.Option) []fencepost.Option {
-	o := []fencepost.Option{fencepost.Listen(anyPort), fencepost.Seed(s.flags.seed)}
-	if s.flags.scenario != "" {
-		o = append(o, fencepost.Scenario(s.flags.scenario))
-	}
-	if s.flags.identity != "" {
-		o = append(o, fencepost.Identity(s.flags.identity))
-	}
-	o = append(o, fencepost.UnknownProducer(s.flags.unknown))
-	for _, t := range s.flags.topics {
-		o = append(o, fencepost.TopicSpec(t))
-	}
+	o := []fencepost.Option{fencepost.Listen(anyPort), fencepost.Seed(defaultSweepSeed)}
+	o = append(o, s.flags.situation.options(s.given)...)
 	return append(o, more...)
 }
 
@@ -169,7 +162,7 @@ func (s *sweeper) learn() (w fencepost.Workload, err error) {
 	case !v.ExactlyOnce:
 		return w, fmt.Errorf("without any fault the records are not there exactly once:\n%s", strings.TrimSuffix(v.String(), "\n"))
 	}
-	w, s.records = count(), recordsIn(v)
+	w, s.records, s.seed = count(), recordsIn(v), b.Seed()
 	if w.Produces == 0 {
 		return w, fmt.Errorf("the program produced nothing; it finds the broker in KAFKA_BOOTSTRAP_SERVERS, which was %s\n%s", b.Addr(), r.tail)
 	}
@@ -182,7 +175,7 @@ func (s *sweeper) runAll(w fencepost.Workload) sweepResult {
 	results := make([]cellResult, len(cells))
 	places := make(chan struct{}, max(s.flags.parallel, 1))
 	var work sync.WaitGroup
-	var done counter
+	var done atomic.Int64
 	for i, c := range cells {
 		places <- struct{}{}
 		if s.ctx.Err() != nil {
@@ -190,13 +183,13 @@ func (s *sweeper) runAll(w fencepost.Workload) sweepResult {
 		}
 		work.Go(func() {
 			results[i] = s.cell(c)
-			s.progress.show(fmt.Sprintf("%d of %d cells, the last %s", done.next(), len(cells), c.Name()))
+			s.progress.show(fmt.Sprintf("%d of %d cells, the last %s", done.Add(1), len(cells), c.Name()))
 			<-places
 		})
 	}
 	work.Wait()
 	s.progress.clear()
-	r := sweepResult{Command: s.args, Seed: s.flags.seed, Workload: w, planned: len(cells), again: s.flags.again()}
+	r := sweepResult{Command: s.args, Seed: s.seed, Workload: w, planned: len(cells), again: s.again()}
 	for _, c := range results {
 		if c.Outcome == "" {
 			continue // it was not begun
@@ -211,8 +204,9 @@ func (s *sweeper) runAll(w fencepost.Workload) sweepResult {
 
 // again are the flags, besides the fault, that give the broker of a cell to
 // whoever wants to see it once more.
-func (f *sweepFlags) again() string {
-	flags := []string{fmt.Sprint("--seed ", f.seed)}
+func (s *sweeper) again() string {
+	f := s.flags
+	flags := []string{fmt.Sprint("--seed ", s.seed)}
 	add := func(name, value string) {
 		if value != "" {
 			flags = append(flags, "--"+name+" "+quoted([]string{value}))
@@ -220,7 +214,7 @@ func (f *sweepFlags) again() string {
 	}
 	add("scenario", f.scenario)
 	add("identity", f.identity)
-	if f.unknown != "refuse" {
+	if s.given("unknown-producer") {
 		add("unknown-producer", f.unknown)
 	}
 	for _, t := range f.topics {
@@ -342,18 +336,6 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.ToValidUTF8(string(t.end), "?")
-}
-
-type counter struct {
-	mu sync.Mutex
-	n  int
-}
-
-func (c *counter) next() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.n++
-	return c.n
 }
 
 // A progress is a line on a terminal that is written over.

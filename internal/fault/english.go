@@ -50,7 +50,7 @@ func (r *Rule) object() string {
 		b.WriteString(" " + preposition(r.API) + " " + where)
 	}
 	if len(r.Client) > 0 {
-		b.WriteString(" from " + orList(clientNames(r.Client)))
+		b.WriteString(" from " + OrList(clientNames(r.Client)))
 	}
 	if len(r.Producer) > 0 {
 		b.WriteString(" " + producers(r.Producer))
@@ -71,7 +71,7 @@ func (r *Rule) where() string {
 		parts = append(parts, "partition "+r.Partition.English())
 	}
 	if len(r.Topic) > 0 {
-		parts = append(parts, "topic "+orList(r.Topic))
+		parts = append(parts, "topic "+OrList(r.Topic))
 	}
 	return strings.Join(parts, " of ")
 }
@@ -134,7 +134,7 @@ func eachRange(rs Ranges, word func(int64) string) string {
 			words = append(words, word(r.First)+" to "+word(r.Last))
 		}
 	}
-	return orList(words)
+	return OrList(words)
 }
 
 var ordinals = []string{1: "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}

@@ -53,7 +53,7 @@ var keys = []key{
 // keyNames lists the keys, and keyList says them in words.
 var (
 	keyNames = namesOf(keys)
-	keyList  = orList(keyNames)
+	keyList  = OrList(keyNames)
 )
 
 func namesOf(keys []key) []string {

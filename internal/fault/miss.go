@@ -259,5 +259,5 @@ func quoted(words []string) string {
 	for i, word := range words {
 		q[i] = strconv.Quote(word)
 	}
-	return orList(q)
+	return OrList(q)
 }

@@ -214,7 +214,7 @@ func (p *parser) api() error {
 		return nil
 	}
 	names := servedNames()
-	want := "one of " + orList(names)
+	want := "one of " + OrList(names)
 	switch {
 	case t.kind == endToken || t.isValue() && p.peek().kind == equalsToken:
 		return p.fail(t, fmt.Sprintf("no API behind %q", p.rule.Place), want, "")
@@ -336,8 +336,8 @@ func nearOrMeant(word string, candidates []string) string {
 	return Near(word, candidates)
 }
 
-// orList joins words as a sentence does: a, b or c.
-func orList(words []string) string {
+// OrList joins words as a sentence does: a, b or c.
+func OrList(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

@@ -67,7 +67,7 @@ func sentenceOf(t testing.TB, line string) (string, bool) {
 func reading(sentence string) string {
 	rule, err := Parse(sentence)
 	if err != nil {
-		return "! " + strings.ReplaceAll(err.Error(), orList(servedNames()), "{served}") + "\n"
+		return "! " + strings.ReplaceAll(err.Error(), OrList(servedNames()), "{served}") + "\n"
 	}
 	return fmt.Sprintf("= %s\n. %s\n", rule, rule.English())
 }

@@ -90,9 +90,3 @@ func shortened(text string) string {
 	}
 	return text
 }
-
-// orList joins two words or more as a sentence does: a, b or c.
-func orList(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}

@@ -27,7 +27,7 @@ func (r *reader) file(root ast.Node, s *Scenario) {
 	if !ok || isNull(v.node) {
 		return
 	}
-	entries, _ := r.entries(v, "the keys "+orList(namesOf(fileFields)))
+	entries, _ := r.entries(v, "the keys "+fault.OrList(namesOf(fileFields)))
 	fields(r, entries, fileFields, s)
 }
 
@@ -83,7 +83,7 @@ func isDigits(text string) bool {
 
 // oneOf reads a word that is one of a few.
 func (r *reader) oneOf(v value, words ...string) string {
-	s, ok := r.text(v, orList(words))
+	s, ok := r.text(v, fault.OrList(words))
 	if !ok {
 		return ""
 	}
@@ -92,7 +92,7 @@ func (r *reader) oneOf(v value, words ...string) string {
 			return word
 		}
 	}
-	r.unknown(v, s.text, orList(words), fault.Near(s.text, words))
+	r.unknown(v, s.text, fault.OrList(words), fault.Near(s.text, words))
 	return ""
 }
 

@@ -212,7 +212,7 @@ func fields[T any](r *reader, entries []entry, known []field[T], into *T) {
 		i := slices.IndexFunc(known, func(f field[T]) bool { return f.name == e.key })
 		if i < 0 {
 			names := namesOf(known)
-			r.add(e.at, "unknown key "+shown(e.key), orList(names), fault.Near(e.key, names))
+			r.add(e.at, "unknown key "+shown(e.key), fault.OrList(names), fault.Near(e.key, names))
 			continue
 		}
 		known[i].read(r, e.value, into)
