@@ -51,11 +51,12 @@ func (b *Broker) createTopic(asked *kmsg.CreateTopicsRequestTopic, validateOnly 
 	}
 	told := kmsg.NewCreateTopicsResponseTopic()
 	told.Topic, told.TopicID = t.name, t.id
-	told.NumPartitions, told.ReplicationFactor = int32(len(t.partitions)), 1
+	told.NumPartitions, told.ReplicationFactor = int32(len(t.all())), 1
 	told.Configs = []kmsg.CreateTopicsResponseTopicConfig{} // null breaks the Java client
-	for _, name := range slices.Sorted(maps.Keys(t.configs)) {
+	configs := t.settings.Load().configs
+	for _, name := range slices.Sorted(maps.Keys(configs)) {
 		c := kmsg.NewCreateTopicsResponseTopicConfig()
-		c.Name, c.Value, c.Source = name, kmsg.StringPtr(t.configs[name]), int8(kmsg.ConfigSourceDynamicTopicConfig)
+		c.Name, c.Value, c.Source = name, kmsg.StringPtr(configs[name]), int8(kmsg.ConfigSourceDynamicTopicConfig)
 		told.Configs = append(told.Configs, c)
 	}
 	return told

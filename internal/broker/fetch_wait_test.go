@@ -215,7 +215,7 @@ func TestFetch_DeletingTheTopicAndMakingItAgainEndsTheWait(t *testing.T) {
 		delete(n.byID, old.id)
 		n.Broker.mu.Unlock()
 		n.make("a", 2, nil)
-		for _, gone := range old.partitions {
+		for _, gone := range old.all() {
 			gone.delete()
 		}
 		told := p.wantAnswered(30 * time.Millisecond)

@@ -11,7 +11,7 @@ func TestCreateTopic_SaysWhatIsWrong(t *testing.T) {
 	if err := b.CreateTopic("a", -1, nil); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "partitions by default", len(b.lookup("a").partitions), 1)
+	want(t, "partitions by default", len(b.lookup("a").all()), 1)
 	for _, tt := range []struct {
 		name, topic string
 		partitions  int32

@@ -106,7 +106,7 @@ func (f found) describe() kmsg.MetadataResponseTopic {
 		return t
 	}
 	t.Topic, t.TopicID = &f.topic.name, f.topic.id
-	t.Partitions = make([]kmsg.MetadataResponseTopicPartition, len(f.topic.partitions))
+	t.Partitions = make([]kmsg.MetadataResponseTopicPartition, len(f.topic.all()))
 	for i := range t.Partitions {
 		p := &t.Partitions[i]
 		p.Default()

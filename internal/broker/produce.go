@@ -52,7 +52,7 @@ func (b *Broker) produceTopic(t *kmsg.ProduceRequestTopic, rules wire.BatchRules
 	resp.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
 	topic, unknown := b.topicFor(t.Topic, t.TopicID, rules.Version >= 13)
 	if topic != nil {
-		rules.MaxBytes = topic.settings.maxMessageBytes
+		rules.MaxBytes = topic.settings.Load().maxMessageBytes
 	}
 	for i := range t.Partitions {
 		asked, told := &t.Partitions[i], &resp.Partitions[i]
@@ -84,7 +84,7 @@ func noPartition(told *kmsg.ProduceResponseTopicPartition, t *topic, unknown *ke
 		return
 	}
 	told.ErrorCode = kerr.UnknownTopicOrPartition.Code
-	told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("topic %s has partitions 0 to %d", t.name, len(t.partitions)-1))
+	told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("topic %s has partitions 0 to %d", t.name, len(t.all())-1))
 }
 
 // produce judges and writes one record set. The checks of the batch itself need

@@ -5,26 +5,32 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// A topic is a name, an id, and partitions. None of its fields changes after it
-// was made.
+// A topic is a name, an id, configs and partitions. Whoever holds one reads it
+// without a lock: what can change is replaced as a whole, under the broker's lock.
 type topic struct {
 	name       string
 	id         [16]byte
-	configs    map[string]string // those that were set
-	settings   settings
-	partitions []*partition
+	settings   atomic.Pointer[settings]
+	partitions atomic.Pointer[[]*partition] // only ever grows
 }
+
+// all is the topic's partitions, in order.
+func (t *topic) all() []*partition { return *t.partitions.Load() }
 
 // partition finds a partition by number, nil if there is none.
 func (t *topic) partition(n int32) *partition {
-	if t == nil || n < 0 || int(n) >= len(t.partitions) {
+	if t == nil {
 		return nil
 	}
-	return t.partitions[n]
+	if all := t.all(); n >= 0 && int(n) < len(all) {
+		return all[n]
+	}
+	return nil
 }
 
 // A refusal is one of Kafka's error codes with words that say what was wrong.
@@ -103,16 +109,18 @@ func (b *Broker) create(spec topicSpec, validateOnly bool) (*topic, *refusal) {
 	if r := b.roomLocked(spec); r != nil {
 		return nil, r
 	}
-	t := &topic{name: spec.name, id: b.uuidLocked(), configs: spec.configs, settings: settings}
-	t.partitions = make([]*partition, spec.partitions)
+	t := &topic{name: spec.name, id: b.uuidLocked()}
+	t.settings.Store(settings)
+	partitions := make([]*partition, spec.partitions)
+	for i := range partitions {
+		partitions[i] = newPartition(b.options.UnknownProducer, &b.memory)
+	}
+	t.partitions.Store(&partitions)
 	if validateOnly {
 		return t, nil
 	}
-	for i := range t.partitions {
-		t.partitions[i] = newPartition(b.options.UnknownProducer, &b.memory)
-	}
 	b.topics[t.name], b.byID[t.id] = t, t
-	b.partitions += len(t.partitions)
+	b.partitions += len(partitions)
 	return t, nil
 }
 
@@ -165,11 +173,11 @@ func (b *Broker) remove(t *topic) bool {
 	if known {
 		delete(b.topics, t.name)
 		delete(b.byID, t.id)
-		b.partitions -= len(t.partitions)
+		b.partitions -= len(t.all())
 	}
 	b.mu.Unlock()
 	if known {
-		for _, p := range t.partitions {
+		for _, p := range t.all() {
 			p.delete()
 		}
 	}
