@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -174,6 +175,13 @@ type pipeline struct{ now, most atomic.Int64 }
 
 var _ kgo.HookBrokerWrite = (*pipeline)(nil)
 var _ kgo.HookBrokerE2E = (*pipeline)(nil)
+var _ kgo.HookBrokerConnect = (*pipeline)(nil)
+
+// OnBrokerConnect begins anew: a client may be told that a request was cut off
+// only after it has sent it again over the next connection.
+func (p *pipeline) OnBrokerConnect(kgo.BrokerMetadata, time.Duration, net.Conn, error) {
+	p.now.Store(0)
+}
 
 func (p *pipeline) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, err error) {
 	if key != int16(kmsg.Produce) || err != nil {
