@@ -1,8 +1,6 @@
 package broker
 
-import (
-	"github.com/twmb/franz-go/pkg/kmsg"
-)
+import "github.com/twmb/franz-go/pkg/kmsg"
 
 // DescribeLogDirs, versions 1 to 5 (total and usable bytes from 4).
 //
@@ -10,6 +8,9 @@ import (
 // memory that there is for records, -1 if there is no limit. The size of a
 // partition is the bytes of its batches. Partitions that are not there are left
 // out, as in Kafka; a null list of topics asks for all.
+//
+// Differences from Apache Kafka: batches before the log's start do not count,
+// where Kafka counts the files that still hold them.
 
 // logDir is the name of the one log directory.
 const logDir = "memory"
