@@ -112,7 +112,7 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 	case *kmsg.FindCoordinatorRequest:
 		return answer(findCoordinator(req.Conn, r))
 	case *kmsg.ApiVersionsRequest:
-		return answer(apiVersions(r))
+		return answer(b.apiVersions(r))
 	case *kmsg.CreateTopicsRequest:
 		return answer(b.createTopics(r))
 	case *kmsg.DeleteTopicsRequest:
@@ -121,8 +121,20 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.deleteRecords(r))
 	case *kmsg.InitProducerIDRequest:
 		return answer(b.initProducerID(r))
+	case *kmsg.OffsetForLeaderEpochRequest:
+		return answer(b.offsetForLeaderEpoch(r))
+	case *kmsg.DescribeLogDirsRequest:
+		return answer(b.describeLogDirs(r))
+	case *kmsg.ElectLeadersRequest:
+		return answer(b.electLeaders(r))
+	case *kmsg.ListPartitionReassignmentsRequest:
+		return answer(listPartitionReassignments(r))
+	case *kmsg.DescribeClusterRequest:
+		return answer(b.describeCluster(req.Conn, r))
 	case *kmsg.DescribeProducersRequest:
 		return answer(b.describeProducers(r))
+	case *kmsg.DescribeTopicPartitionsRequest:
+		return answer(b.describeTopicPartitions(r))
 	}
 	panic("package wire serves " + kmsg.NameForKey(req.Body.Key()) + ", and the broker does not")
 }

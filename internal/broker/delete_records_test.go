@@ -68,6 +68,55 @@ func TestDeleteRecords_JudgesEachPartitionByItself(t *testing.T) {
 	})
 }
 
+func TestDeleteRecords_OfAPartitionTwiceTheLastCounts(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		offsets []int64
+		want    string
+		low     int64
+	}{
+		{"the first would be out of range", []int64{7, 2}, "NONE", 2},
+		{"the last is out of range", []int64{2, 7}, "OFFSET_OUT_OF_RANGE", -1},
+		{"the last is lower", []int64{5, 1}, "NONE", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := twoBatches(t)
+			req := trimming(2, "there", 0, tt.offsets[0])
+			req.Topics = append(req.Topics, trimming(2, "there", 1, 0).Topics...)
+			req.Topics = append(req.Topics, trimming(2, "there", 0, tt.offsets[1]).Topics...)
+			resp := c.ask(req).(*kmsg.DeleteRecordsResponse)
+			want(t, "topics", len(resp.Topics), 1)
+			want(t, "partitions", len(resp.Topics[0].Partitions), 2)
+			told := resp.Topics[0].Partitions[0]
+			wantCode(t, told.ErrorCode, tt.want)
+			want(t, "partition and low watermark", []int64{int64(told.Partition), told.LowWatermark}, []int64{0, tt.low})
+			want(t, "start", c.list("there", 0, earliestOffset).Offset, max(tt.low, 0))
+		})
+	}
+}
+
+func TestDeleteRecords_ByCleanupPolicy(t *testing.T) {
+	for _, tt := range []struct{ policy, want string }{
+		{"delete", "NONE"},
+		{"compact", "POLICY_VIOLATION"},
+		{"compact,delete", "NONE"},
+		{"", "NONE"},
+	} {
+		t.Run("cleanup.policy="+tt.policy, func(t *testing.T) {
+			n := start(t, Options{})
+			n.make("there", 1, map[string]string{"cleanup.policy": tt.policy})
+			c := n.dial()
+			wantCode(t, c.trimTo("there", 0, 0).ErrorCode, tt.want)
+			wantCode(t, c.trimTo("there", 0, -1).ErrorCode, tt.want)
+			wantCode(t, c.trimTo("there", 7, 0).ErrorCode, "UNKNOWN_TOPIC_OR_PARTITION")
+			if tt.want == "NONE" {
+				tt.want = "OFFSET_OUT_OF_RANGE"
+			}
+			wantCode(t, c.trimTo("there", 0, 5).ErrorCode, tt.want)
+		})
+	}
+}
+
 func TestDeleteRecords_WhatIsLeftIsRead(t *testing.T) {
 	c := twoBatches(t)
 	c.trimTo("there", 0, 1)

@@ -6,7 +6,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// DescribeProducers, version 0: what a partition remembers of its producers.
+// DescribeProducers, version 0: what a partition remembers of its producers, in
+// order of their ids. A name that no topic can have is INVALID_TOPIC_EXCEPTION.
+//
+// Differences from Apache Kafka: a partition that is not there comes with a
+// message, and the message about a bad name does not repeat it for each partition.
 
 func (b *Broker) describeProducers(r *kmsg.DescribeProducersRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.DescribeProducersResponse)
@@ -14,20 +18,24 @@ func (b *Broker) describeProducers(r *kmsg.DescribeProducersRequest) kmsg.Respon
 		asked := &r.Topics[i]
 		t := b.lookup(asked.Topic)
 		told := kmsg.DescribeProducersResponseTopic{Topic: asked.Topic}
+		missing := refuse(kerr.UnknownTopicOrPartition, "there is no such partition")
+		if badTopicName(asked.Topic) != "" {
+			missing = refuse(kerr.InvalidTopicException, "the topic's name is none that a topic can have")
+		}
 		for _, n := range asked.Partitions {
-			told.Partitions = append(told.Partitions, described(t.partition(n), n))
+			told.Partitions = append(told.Partitions, described(t.partition(n), n, missing))
 		}
 		resp.Topics = append(resp.Topics, told)
 	}
 	return resp
 }
 
-func described(p *partition, n int32) kmsg.DescribeProducersResponseTopicPartition {
+// described is what a partition remembers, or why it is missing.
+func described(p *partition, n int32, missing *refusal) kmsg.DescribeProducersResponseTopicPartition {
 	told := kmsg.NewDescribeProducersResponseTopicPartition()
 	told.Partition = n
 	if p == nil {
-		told.ErrorCode = kerr.UnknownTopicOrPartition.Code
-		told.ErrorMessage = kmsg.StringPtr("there is no such partition")
+		told.ErrorCode, told.ErrorMessage = missing.code, &missing.text
 		return told
 	}
 	for _, known := range p.known() {

@@ -52,14 +52,17 @@ func TestDescribeProducers_OfWhatIsNotThere(t *testing.T) {
 	for _, tt := range []struct {
 		name, topic string
 		partition   int32
+		want        string
 	}{
-		{"no such topic", "no such", 0},
-		{"no such partition", "there", 2},
-		{"partition minus one", "there", -1},
+		{"no such topic", "missing", 0, "UNKNOWN_TOPIC_OR_PARTITION"},
+		{"no such partition", "there", 2, "UNKNOWN_TOPIC_OR_PARTITION"},
+		{"partition minus one", "there", -1, "UNKNOWN_TOPIC_OR_PARTITION"},
+		{"a name that cannot be", "no such", 0, "INVALID_TOPIC_EXCEPTION"},
+		{"no name", "", 0, "INVALID_TOPIC_EXCEPTION"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			told := c.describe(tt.topic, tt.partition)
-			wantCode(t, told.ErrorCode, "UNKNOWN_TOPIC_OR_PARTITION")
+			wantCode(t, told.ErrorCode, tt.want)
 			want(t, "partition", told.Partition, tt.partition)
 			if text(told.ErrorMessage) == "null" {
 				t.Error("nothing says why")

@@ -73,7 +73,10 @@ func TestFindCoordinator_ListsKeysAsTheyWereAsked(t *testing.T) {
 func TestFindCoordinator_RefusesAKindThatIsNotServed(t *testing.T) {
 	c := start(t, Options{}).dial()
 	for version := int16(1); version <= newest(t, kmsg.FindCoordinator); version++ {
-		for _, kind := range []int8{2, 9, -1} {
+		for _, kind := range []int8{shareKey, 9, -1} {
+			if kind == shareKey && version >= shareKeysSince {
+				continue
+			}
 			t.Run(fmt.Sprintf("version %d kind %d", version, kind), func(t *testing.T) {
 				told := coordinators(c.ask(finding(version, kind, "key")))
 				if len(told) != 1 {
@@ -83,6 +86,47 @@ func TestFindCoordinator_RefusesAKindThatIsNotServed(t *testing.T) {
 				want(t, "node", told[0].Node, -1)
 			})
 		}
+	}
+}
+
+func TestFindCoordinator_KeysOfSharePartitions(t *testing.T) {
+	const id = "MkU3OEVBNTcwNTJENDM2Qg" // of a topic
+	c := start(t, Options{}).dial()
+	for _, tt := range []struct {
+		name, key string
+		good      bool
+	}{
+		{"a share partition", "group:" + id + ":0", true},
+		{"a group with a colon", "a:b:" + id + ":0", true},
+		{"colons at the end", "group:" + id + ":0::", true},
+		{"a padded id", "group:" + id + "==:0", true},
+		{"a partition below 0", "group:" + id + ":-1", true},
+		{"a partition with a sign", "group:" + id + ":+1", true},
+		{"a partition with leading zeros", "group:" + id + ":007", true},
+		{"nothing", "", false},
+		{"one word", "group", false},
+		{"no partition", "group:" + id, false},
+		{"no group", ":" + id + ":0", false},
+		{"a blank group", " :" + id + ":0", false},
+		{"an id that is too short", "group:MkU3OEVBNTcwNTJENDM2:0", false},
+		{"an id of other letters", "group:MkU3OEVBNTcwNTJENDM+/w:0", false},
+		{"no id", "group::0", false},
+		{"colons only", "::", false},
+		{"a partition that is no number", "group:" + id + ":x", false},
+		{"a partition behind a space", "group:" + id + ": 1", false},
+		{"a partition that is too large", "group:" + id + ":2147483648", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			told := coordinators(c.ask(finding(shareKeysSince, shareKey, "other:"+id+":1", tt.key)))
+			wanted := []coordinator{
+				{Key: "other:" + id + ":1", Node: NodeID, Host: "pipe", Port: 9092},
+				{Key: tt.key, Node: NodeID, Host: "pipe", Port: 9092},
+			}
+			if !tt.good {
+				wanted[1] = coordinator{Key: tt.key, Code: 42, Node: -1, Port: -1} // INVALID_REQUEST
+			}
+			want(t, "told", told, wanted)
+		})
 	}
 }
 

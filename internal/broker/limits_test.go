@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 func TestCreateTopic_SaysWhatIsWrong(t *testing.T) {
@@ -41,6 +43,19 @@ func TestLimits_PartitionsOfATopic(t *testing.T) {
 		MaxTopicPartitions+1, MaxTopicPartitions))
 	wantCode(t, c.createOne(newTopic("most", MaxTopicPartitions)).ErrorCode, "NONE")
 	want(t, "topics", n.Topics(), []string{"most"})
+}
+
+// A name of half a frame beside each of many partitions would make the answer a
+// hundred thousand times as large.
+func TestLimits_ALongNameIsNotRepeatedForEachPartition(t *testing.T) {
+	_, c := startWith(t)
+	name, partitions := strings.Repeat("x", 30_000), make([]int32, 10_000)
+	req := electing(2, preferredElection, name, partitions...)
+	for _, resp := range []kmsg.Response{c.ask(req), c.ask(describing(name, partitions...))} {
+		if n := len(resp.AppendTo(nil)); n > 1<<20 {
+			t.Errorf("%T has %d bytes", resp, n)
+		}
+	}
 }
 
 func TestLimits_PartitionsInAll(t *testing.T) {

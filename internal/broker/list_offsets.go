@@ -6,12 +6,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// ListOffsets, versions 1 to 10.
+// ListOffsets, versions 1 to 11.
 //
 // Earliest (-2, and -4 for the earliest local one), latest (-1), the record of
 // the greatest timestamp (-3), the first record at or after a time, also inside
-// a compressed batch. -5, the last tiered offset, is answered -1: nothing is
-// tiered here. A partition that is named twice is told once, INVALID_REQUEST.
+// a compressed batch. The last tiered offset (-5) and the first that waits to be
+// (-6) are answered -1: nothing is tiered here. A partition that is named twice is
+// told once, INVALID_REQUEST, and a topic once with all its partitions. Who asks,
+// a consumer or a replica, makes no difference.
+//
+// Differences from Apache Kafka: an isolation level that there is not is
+// INVALID_REQUEST, where Kafka says UNKNOWN_SERVER_ERROR.
 
 // The timestamps that mean something else (ListOffsetsRequest), each with the
 // version that brought it.
@@ -21,29 +26,43 @@ const (
 	maxTimestampOffset = -3 // version 7, KIP-734
 	earliestLocal      = -4 // version 8, KIP-405
 	latestTiered       = -5 // version 9, KIP-1005
+	earliestPending    = -6 // version 11, KIP-1023
 )
 
-var sinceVersion = map[int64]int16{latestOffset: 0, earliestOffset: 0, maxTimestampOffset: 7, earliestLocal: 8, latestTiered: 9}
+var sinceVersion = map[int64]int16{
+	latestOffset: 0, earliestOffset: 0, maxTimestampOffset: 7, earliestLocal: 8, latestTiered: 9, earliestPending: 11,
+}
+
+// The isolation levels: whether a reader sees records of open transactions.
+const (
+	readUncommitted = 0
+	readCommitted   = 1
+)
 
 func (b *Broker) listOffsets(r *kmsg.ListOffsetsRequest) kmsg.Response {
+	if level := r.IsolationLevel; level != readUncommitted && level != readCommitted {
+		return wire.ErrorAnswer(r, kerr.InvalidRequest.Code, "")
+	}
 	resp := r.ResponseKind().(*kmsg.ListOffsetsResponse)
 	times := map[wire.TopicPartition]int{}
 	for tp := range wire.Partitions(r) {
 		times[tp]++
 	}
+	at := map[string]int{}
 	for i := range r.Topics {
 		asked := &r.Topics[i]
 		t := b.lookup(asked.Topic)
-		told := kmsg.ListOffsetsResponseTopic{Topic: asked.Topic}
 		for j := range asked.Partitions {
 			p := &asked.Partitions[j]
 			tp := wire.TopicPartition{Topic: asked.Topic, Partition: p.Partition}
-			if n := times[tp]; n > 0 {
-				told.Partitions = append(told.Partitions, listed(t.partition(p.Partition), p, r.Version, n > 1))
+			n := times[tp]
+			if n == 0 {
+				continue // it was told
 			}
-			delete(times, tp) // told once
+			delete(times, tp)
+			told := topicOf(&resp.Topics, at, kmsg.ListOffsetsResponseTopic{Topic: asked.Topic}, asked.Topic)
+			told.Partitions = append(told.Partitions, listed(t.partition(p.Partition), p, r.Version, n > 1))
 		}
-		resp.Topics = append(resp.Topics, told)
 	}
 	return resp
 }
@@ -52,22 +71,39 @@ func listed(from *partition, asked *kmsg.ListOffsetsRequestTopicPartition, versi
 	p := kmsg.NewListOffsetsResponseTopicPartition()
 	p.Partition = asked.Partition
 	p.Timestamp, p.Offset, p.LeaderEpoch = -1, -1, -1
+	if err := notListed(from, asked, version, twice); err != nil {
+		p.ErrorCode = err.Code
+		return p
+	}
+	from.list(asked.Timestamp, &p)
+	return p
+}
+
+// notListed says why there is no offset to tell, in the order in which Kafka
+// looks; nil if there is one.
+func notListed(from *partition, asked *kmsg.ListOffsetsRequestTopicPartition, version int16, twice bool) *kerr.Error {
 	since, special := sinceVersion[asked.Timestamp]
 	switch {
 	case twice:
-		p.ErrorCode = kerr.InvalidRequest.Code
-	case from == nil:
-		p.ErrorCode = kerr.UnknownTopicOrPartition.Code
-	case asked.CurrentLeaderEpoch > leaderEpoch:
-		p.ErrorCode = kerr.UnknownLeaderEpoch.Code
-	case asked.CurrentLeaderEpoch < -1:
-		p.ErrorCode = kerr.FencedLeaderEpoch.Code
+		return kerr.InvalidRequest
 	case asked.Timestamp < 0 && (!special || version < since):
-		p.ErrorCode = kerr.UnsupportedVersion.Code
-	default:
-		from.list(asked.Timestamp, &p)
+		return kerr.UnsupportedVersion
+	case from == nil:
+		return kerr.UnknownTopicOrPartition
 	}
-	return p
+	return staleEpoch(asked.CurrentLeaderEpoch)
+}
+
+// topicOf finds the entry of a topic in an answer that has one for each. at says
+// where those are that it has; another one is made of fresh.
+func topicOf[T any](topics *[]T, at map[string]int, fresh T, name string) *T {
+	i, known := at[name]
+	if !known {
+		i = len(*topics)
+		at[name] = i
+		*topics = append(*topics, fresh)
+	}
+	return &(*topics)[i]
 }
 
 func (p *partition) list(timestamp int64, told *kmsg.ListOffsetsResponseTopicPartition) {
@@ -77,7 +113,7 @@ func (p *partition) list(timestamp int64, told *kmsg.ListOffsetsResponseTopicPar
 		told.Offset = end
 	case earliestOffset, earliestLocal:
 		told.Offset = start
-	case latestTiered:
+	case latestTiered, earliestPending:
 		found = false
 	case maxTimestampOffset:
 		told.Timestamp, told.Offset, found = p.maxTimestamp()

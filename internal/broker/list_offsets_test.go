@@ -82,9 +82,12 @@ func TestListOffsets_WhatIsNotThere(t *testing.T) {
 	c := timed(t)
 	everyVersion(t, kmsg.ListOffsets, func(t *testing.T, version int16) {
 		for _, at := range []place{from("no such", 0, 0), from("there", 2, 0), from("there", -1, 0)} {
-			for _, timestamp := range []int64{latestOffset, earliestOffset, 0, -99} {
+			for timestamp, code := range map[int64]string{
+				latestOffset: "UNKNOWN_TOPIC_OR_PARTITION", earliestOffset: "UNKNOWN_TOPIC_OR_PARTITION", 0: "UNKNOWN_TOPIC_OR_PARTITION",
+				-99: "UNSUPPORTED_VERSION", // which is seen before anybody looks for the partition
+			} {
 				want(t, fmt.Sprintf("%s-%d at %d", at.topic, at.partition, timestamp),
-					spotOf(c.listAs(version, at.topic, at.partition, timestamp)), spot{"UNKNOWN_TOPIC_OR_PARTITION", -1, -1, -1})
+					spotOf(c.listAs(version, at.topic, at.partition, timestamp)), spot{code, -1, -1, -1})
 			}
 		}
 	})
@@ -144,12 +147,75 @@ func TestListOffsets_APartitionTwiceIsToldOnceAsAnError(t *testing.T) {
 		req := listing(version, "there", 0, latestOffset)
 		req.Topics[0].Partitions = append(req.Topics[0].Partitions, listing(version, "", 1, latestOffset).Topics[0].Partitions...)
 		req.Topics = append(req.Topics, listing(version, "there", 0, earliestOffset).Topics...)
-		var told []string
-		for _, topic := range c.ask(req).(*kmsg.ListOffsetsResponse).Topics {
-			for _, p := range topic.Partitions {
-				told = append(told, fmt.Sprintf("%s-%d %s %d", topic.Topic, p.Partition, codeName(p.ErrorCode), p.Offset))
-			}
-		}
-		want(t, "told", told, []string{"there-0 INVALID_REQUEST -1", "there-1 NONE 0"})
+		want(t, "told", listedIn(c.ask(req)), []string{"there", "0 INVALID_REQUEST -1", "1 NONE 0"})
 	})
+}
+
+// listedIn lists an answer: each topic, and its partitions behind it.
+func listedIn(resp kmsg.Response) (told []string) {
+	for _, topic := range resp.(*kmsg.ListOffsetsResponse).Topics {
+		told = append(told, topic.Topic)
+		for _, p := range topic.Partitions {
+			told = append(told, fmt.Sprintf("%d %s %d", p.Partition, codeName(p.ErrorCode), p.Offset))
+		}
+	}
+	return told
+}
+
+// A client that reads an answer into a map by topic would lose what a first
+// entry told.
+func TestListOffsets_ATopicTwiceIsToldOnceWithAllItsPartitions(t *testing.T) {
+	_, c := startWith(t, "a", "b")
+	req := listing(6, "a", 0, latestOffset)
+	for _, at := range []place{from("b", 0, 0), from("a", 1, 0), from("a", 9, 0)} {
+		req.Topics = append(req.Topics, listing(6, at.topic, at.partition, latestOffset).Topics...)
+	}
+	req.Topics = append(req.Topics, kmsg.ListOffsetsRequestTopic{Topic: "c"})
+	want(t, "told", listedIn(c.ask(req)), []string{"a", "0 NONE 0", "1 NONE 0", "9 UNKNOWN_TOPIC_OR_PARTITION -1", "b", "0 NONE 0"})
+}
+
+// What is wrong with a partition is told in the order in which Kafka looks.
+func TestListOffsets_OneErrorComesBeforeAnother(t *testing.T) {
+	c := timed(t)
+	for _, tt := range []struct {
+		name             string
+		partition, epoch int32
+		timestamp        int64
+		want             string
+	}{
+		{"the time before the partition", 9, 0, -99, "UNSUPPORTED_VERSION"},
+		{"the time before the epoch", 0, 5, -99, "UNSUPPORTED_VERSION"},
+		{"the partition before the epoch", 9, 5, latestOffset, "UNKNOWN_TOPIC_OR_PARTITION"},
+		{"the epoch before a time that is not there", 0, 5, 1 << 62, "UNKNOWN_LEADER_EPOCH"},
+		{"the epoch before what is never there", 0, -2, latestTiered, "FENCED_LEADER_EPOCH"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req := listing(newest(t, kmsg.ListOffsets), "there", tt.partition, tt.timestamp)
+			req.Topics[0].Partitions[0].CurrentLeaderEpoch = tt.epoch
+			told := c.ask(req).(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0]
+			want(t, "told", spotOf(told), spot{tt.want, -1, -1, -1})
+		})
+	}
+}
+
+func TestListOffsets_WhoAsksMakesNoDifference(t *testing.T) {
+	c := timed(t)
+	everyVersion(t, kmsg.ListOffsets, func(t *testing.T, version int16) {
+		for _, replica := range []int32{-1, -2, 0, NodeID, 5, -99} {
+			req := listing(version, "there", 0, latestOffset)
+			req.ReplicaID = replica
+			told := c.ask(req).(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0]
+			want(t, fmt.Sprint("replica ", replica), spotOf(told), spot{"NONE", 6, -1, 0}.in(version))
+		}
+	})
+}
+
+func TestListOffsets_RefusesAnIsolationLevelThatThereIsNot(t *testing.T) {
+	c := timed(t)
+	for _, level := range []int8{2, -1} {
+		req := listing(2, "there", 0, latestOffset)
+		req.IsolationLevel = level
+		told := c.ask(req).(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0]
+		want(t, fmt.Sprint("level ", level), spotOf(told), spot{"INVALID_REQUEST", -1, -1, -1})
+	}
 }

@@ -3,6 +3,7 @@ package broker
 import (
 	"encoding/base64"
 	"fmt"
+	"math"
 	"net"
 	"testing"
 
@@ -118,12 +119,116 @@ func TestMetadata_ByID(t *testing.T) {
 			want(t, "the id comes back", resp.Topics[0].TopicID, unknown)
 		})
 	}
-	for version := int16(10); version < 12; version++ {
-		t.Run(fmt.Sprintf("version %d knows no ids in a request", version), func(t *testing.T) {
-			resp := c.ask(metadataOfIDs(version, n.id("a"))).(*kmsg.MetadataResponse)
-			wantCode(t, resp.Topics[0].ErrorCode, "INVALID_REQUEST")
+}
+
+// A request that names one topic by id is answered for its ids alone.
+func TestMetadata_ByIDAndByName(t *testing.T) {
+	n, c := startWith(t, "a", "b", "c")
+	a := kmsg.MetadataRequestTopic{TopicID: n.id("a")}
+	both := kmsg.MetadataRequestTopic{TopicID: n.id("a"), Topic: kmsg.StringPtr("b")}
+	name := kmsg.MetadataRequestTopic{Topic: kmsg.StringPtr("c")}
+	neither := kmsg.MetadataRequestTopic{}
+	for what, topics := range map[string][]kmsg.MetadataRequestTopic{
+		"the id counts where a name stands beside it": {both},
+		"a name is passed over before an id":          {name, a},
+		"a name is passed over behind an id":          {a, name},
+		"neither is passed over":                      {neither, a, neither},
+	} {
+		t.Run(what, func(t *testing.T) {
+			for version := int16(12); version <= newest(t, kmsg.Metadata); version++ {
+				req := metadataOf(version)
+				req.Topics, req.AllowAutoTopicCreation = topics, true
+				want(t, "told", topicsTold(c.ask(req)), []string{"a NONE 2"})
+			}
 		})
 	}
+}
+
+func TestMetadata_OfATopicThatIsNotNamedIsAnErrorAsAWhole(t *testing.T) {
+	n, c := startWith(t, "a", "b")
+	a := kmsg.MetadataRequestTopic{TopicID: n.id("a")}
+	both := kmsg.MetadataRequestTopic{TopicID: n.id("a"), Topic: kmsg.StringPtr("b")}
+	name := kmsg.MetadataRequestTopic{Topic: kmsg.StringPtr("b")}
+	neither := kmsg.MetadataRequestTopic{}
+	for _, tt := range []struct {
+		name        string
+		first, last int16 // version
+		topics      []kmsg.MetadataRequestTopic
+		code        string
+	}{
+		{"by id, before that could be asked", 10, 11, []kmsg.MetadataRequestTopic{a}, "INVALID_REQUEST"},
+		{"by id twice", 10, 11, []kmsg.MetadataRequestTopic{a, a}, "INVALID_REQUEST"},
+		{"by id and name", 10, 11, []kmsg.MetadataRequestTopic{both}, "INVALID_REQUEST"},
+		{"by id beside a name", 10, 11, []kmsg.MetadataRequestTopic{name, a}, "INVALID_REQUEST"},
+		{"by neither", 12, newest(t, kmsg.Metadata), []kmsg.MetadataRequestTopic{neither}, "UNKNOWN_SERVER_ERROR"},
+		{"by neither beside a name", 12, newest(t, kmsg.Metadata), []kmsg.MetadataRequestTopic{name, neither}, "UNKNOWN_SERVER_ERROR"},
+	} {
+		for version := tt.first; version <= tt.last; version++ {
+			t.Run(fmt.Sprintf("%s, version %d", tt.name, version), func(t *testing.T) {
+				req := metadataOf(version)
+				req.Topics, req.IncludeTopicAuthorizedOperations = tt.topics, true
+				resp := c.ask(req).(*kmsg.MetadataResponse)
+				wanted := kmsg.NewPtrMetadataResponse()
+				wanted.Version = version
+				for _, asked := range tt.topics {
+					told := kmsg.NewMetadataResponseTopic()
+					told.Topic, told.TopicID, told.ErrorCode = kmsg.StringPtr(""), asked.TopicID, codeOf(tt.code)
+					if asked.Topic != nil {
+						told.Topic = asked.Topic
+					}
+					wanted.Topics = append(wanted.Topics, told)
+				}
+				if version >= 13 {
+					wanted.ErrorCode = codeOf(tt.code)
+				}
+				opts := cmp.Options{cmpopts.IgnoreTypes(kmsg.Tags{}), cmpopts.EquateEmpty()}
+				if diff := cmp.Diff(wanted, resp, opts); diff != "" {
+					t.Errorf("told (- wanted, + got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// codeOf is the error code of this name.
+func codeOf(name string) int16 {
+	for code := int16(-1); ; code++ {
+		if codeName(code) == name {
+			return code
+		}
+	}
+}
+
+func TestMetadata_AuthorizedOperations(t *testing.T) {
+	n, c := startWith(t, "there")
+	const none = math.MinInt32
+	everyVersion(t, kmsg.Metadata, func(t *testing.T, version int16) {
+		for _, asked := range []bool{true, false} {
+			req := metadataOf(version, "there", "missing", "no such")
+			req.IncludeTopicAuthorizedOperations, req.IncludeClusterAuthorizedOperations = asked, asked
+			resp := c.ask(req).(*kmsg.MetadataResponse)
+			cluster, topics := int32(none), []int32{none, none, none}
+			if asked && version >= 8 {
+				topics = []int32{3576, 3576, 3576}
+			}
+			if asked && version >= 8 && version <= 10 {
+				cluster = 8096
+			}
+			want(t, fmt.Sprintf("on the cluster, asked for: %v", asked), resp.AuthorizedOperations, cluster)
+			want(t, fmt.Sprintf("on topics, asked for: %v", asked), operationsOn(resp), topics)
+		}
+	})
+
+	req := metadataOfIDs(12, n.id("there"), [16]byte{9})
+	req.IncludeTopicAuthorizedOperations = true
+	want(t, "on an id that nobody knows", operationsOn(c.ask(req).(*kmsg.MetadataResponse)), []int32{3576, none})
+}
+
+func operationsOn(resp *kmsg.MetadataResponse) (all []int32) {
+	for _, topic := range resp.Topics {
+		all = append(all, topic.AuthorizedOperations)
+	}
+	return all
 }
 
 func TestMetadata_IDsAreStableAndEachTopicsOwn(t *testing.T) {

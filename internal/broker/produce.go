@@ -58,10 +58,14 @@ func (b *Broker) produceTopic(t *kmsg.ProduceRequestTopic, rules wire.BatchRules
 		asked, told := &t.Partitions[i], &resp.Partitions[i]
 		told.Default()
 		told.Partition, told.BaseOffset = asked.Partition, -1
-		if p := topic.partition(asked.Partition); p != nil {
-			p.produce(asked.Records, rules, told)
-		} else {
+		switch p := topic.partition(asked.Partition); {
+		case p == nil:
 			noPartition(told, topic, unknown)
+		case isInternal(topic.name):
+			told.ErrorCode = kerr.InvalidTopicException.Code
+			told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("topic %s is internal: no client writes to it", topic.name))
+		default:
+			p.produce(asked.Records, rules, told)
 		}
 		refused = refused || told.ErrorCode != 0
 	}

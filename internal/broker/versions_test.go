@@ -95,10 +95,47 @@ var samples = map[kmsg.Key]sample{
 			want(t, "id and epoch", []int64{r.ProducerID, int64(r.ProducerEpoch)}, []int64{firstProducerID, 0})
 		},
 	},
+	kmsg.OffsetForLeaderEpoch: {
+		func(_ *client, v int16) kmsg.Request { return endOfEpoch(v, "there", 0, noEpoch, leaderEpoch) },
+		func(t *testing.T, resp kmsg.Response) {
+			told := resp.(*kmsg.OffsetForLeaderEpochResponse).Topics[0].Partitions[0]
+			want(t, "end of the epoch", []int64{int64(told.LeaderEpoch), told.EndOffset}, []int64{leaderEpoch, 2})
+		},
+	},
+	kmsg.DescribeLogDirs: {
+		func(_ *client, v int16) kmsg.Request { return sizing(v) },
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "partitions", len(resp.(*kmsg.DescribeLogDirsResponse).Dirs[0].Topics[0].Partitions), 2)
+		},
+	},
+	kmsg.ElectLeaders: {
+		func(_ *client, v int16) kmsg.Request { return electing(v, preferredElection, "there", 0) },
+		func(t *testing.T, resp kmsg.Response) {
+			wantCode(t, resp.(*kmsg.ElectLeadersResponse).Topics[0].Partitions[0].ErrorCode, "ELECTION_NOT_NEEDED")
+		},
+	},
+	kmsg.ListPartitionReassignments: {
+		func(*client, int16) kmsg.Request { return kmsg.NewPtrListPartitionReassignmentsRequest() },
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "topics", len(resp.(*kmsg.ListPartitionReassignmentsResponse).Topics), 0)
+		},
+	},
+	kmsg.DescribeCluster: {
+		func(*client, int16) kmsg.Request { return kmsg.NewPtrDescribeClusterRequest() },
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "controller", resp.(*kmsg.DescribeClusterResponse).ControllerID, NodeID)
+		},
+	},
 	kmsg.DescribeProducers: {
 		func(*client, int16) kmsg.Request { return describing("there", 0) },
 		func(t *testing.T, resp kmsg.Response) {
 			want(t, "producers", len(resp.(*kmsg.DescribeProducersResponse).Topics[0].Partitions[0].ActiveProducers), 1)
+		},
+	},
+	kmsg.DescribeTopicPartitions: {
+		func(*client, int16) kmsg.Request { return describingTopics(10, nil, "there") },
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "told", partitionsTold(resp), []string{"there NONE 0 1"})
 		},
 	},
 }
@@ -164,7 +201,7 @@ func TestApiVersions_AdvertisesProduceFromZero(t *testing.T) {
 }
 
 func TestApiVersions_OfAVersionThatIsNotServed(t *testing.T) {
-	for _, version := range []int16{-1, 5, 99} {
+	for _, version := range []int16{-1, 6, 99} {
 		t.Run(fmt.Sprintf("version %d gets one entry in the shape of version 0", version), func(t *testing.T) {
 			c := start(t, Options{}).dial()
 			// A formatter of kmsg would give version -1 the wrong header.
@@ -214,6 +251,46 @@ func TestApiVersions_JudgesWhatAClientCallsItself(t *testing.T) {
 					t.Errorf("version %d tells %d entries with %s", version, len(resp.ApiKeys), expected)
 				}
 			}
+		})
+	}
+}
+
+func TestApiVersions_TellsAClientThatMeantAnotherNode(t *testing.T) {
+	const unsaid = -1
+	n := start(t, Options{})
+	c := n.dial()
+	right, wrong, empty := &n.clusterID, kmsg.StringPtr("another"), kmsg.StringPtr("")
+	for _, tt := range []struct {
+		name    string
+		cluster *string
+		node    int32
+		want    string
+	}{
+		{"it says nothing", nil, unsaid, "NONE"},
+		{"it means this node", right, NodeID, "NONE"},
+		{"it means another node", right, 99, "REBOOTSTRAP_REQUIRED"},
+		{"it means a node that cannot be", right, -2, "REBOOTSTRAP_REQUIRED"},
+		{"it means another cluster", wrong, NodeID, "REBOOTSTRAP_REQUIRED"},
+		{"it means a cluster of no name", empty, NodeID, "REBOOTSTRAP_REQUIRED"},
+		{"it says the cluster alone", right, unsaid, "INVALID_REQUEST"},
+		{"it says another cluster alone", wrong, unsaid, "INVALID_REQUEST"},
+		{"it says the node alone", nil, NodeID, "INVALID_REQUEST"},
+		{"it says another node alone", nil, 99, "INVALID_REQUEST"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			everyVersion(t, kmsg.ApiVersions, func(t *testing.T, version int16) {
+				req := asking(version)
+				req.ClusterID, req.NodeID = tt.cluster, tt.node
+				expected := tt.want
+				if version < 5 { // it has no place for them
+					expected = "NONE"
+				}
+				resp := c.ask(req).(*kmsg.ApiVersionsResponse)
+				wantCode(t, resp.ErrorCode, expected)
+				if told := len(resp.ApiKeys) > 0; told != (expected == "NONE") {
+					t.Errorf("%d entries come with %s", len(resp.ApiKeys), expected)
+				}
+			})
 		})
 	}
 }

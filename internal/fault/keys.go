@@ -311,14 +311,14 @@ func needsTopics(r *Rule) string {
 	if wire.HasTopics(r.API) {
 		return ""
 	}
-	return "an API whose requests name topics"
+	return "an API that answers for each topic of a request"
 }
 
 func needsPartitions(r *Rule) string {
 	if wire.HasPartitions(r.API) {
 		return ""
 	}
-	return "an API whose requests name partitions"
+	return "an API that answers for each partition of a request"
 }
 
 func needsProducer(r *Rule) string {

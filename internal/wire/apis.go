@@ -24,15 +24,21 @@ type API struct {
 var served = []API{
 	{Key: int16(kmsg.Produce), Min: 3, Max: 13},
 	{Key: int16(kmsg.Fetch), Min: 4, Max: 17, Advertised: 4},
-	{Key: int16(kmsg.ListOffsets), Min: 1, Max: 10, Advertised: 1},
+	{Key: int16(kmsg.ListOffsets), Min: 1, Max: 11, Advertised: 1},
 	{Key: int16(kmsg.Metadata), Min: 0, Max: 13},
 	{Key: int16(kmsg.FindCoordinator), Min: 0, Max: 6},
-	{Key: int16(kmsg.ApiVersions), Min: 0, Max: 4},
+	{Key: int16(kmsg.ApiVersions), Min: 0, Max: 5},
 	{Key: int16(kmsg.CreateTopics), Min: 2, Max: 7, Advertised: 2},
 	{Key: int16(kmsg.DeleteTopics), Min: 1, Max: 6, Advertised: 1},
 	{Key: int16(kmsg.DeleteRecords), Min: 0, Max: 2},
 	{Key: int16(kmsg.InitProducerID), Min: 0, Max: 5},
+	{Key: int16(kmsg.OffsetForLeaderEpoch), Min: 2, Max: 4, Advertised: 2},
+	{Key: int16(kmsg.DescribeLogDirs), Min: 1, Max: 5, Advertised: 1},
+	{Key: int16(kmsg.ElectLeaders), Min: 0, Max: 2},
+	{Key: int16(kmsg.ListPartitionReassignments), Min: 0, Max: 0},
+	{Key: int16(kmsg.DescribeCluster), Min: 0, Max: 2},
 	{Key: int16(kmsg.DescribeProducers), Min: 0, Max: 0},
+	{Key: int16(kmsg.DescribeTopicPartitions), Min: 0, Max: 0},
 }
 
 func init() {

@@ -19,15 +19,21 @@ var wantServed = []struct {
 }{
 	{0, "Produce", "produce", 3, 13, 0},
 	{1, "Fetch", "fetch", 4, 17, 4},
-	{2, "ListOffsets", "list_offsets", 1, 10, 1},
+	{2, "ListOffsets", "list_offsets", 1, 11, 1},
 	{3, "Metadata", "metadata", 0, 13, 0},
 	{10, "FindCoordinator", "find_coordinator", 0, 6, 0},
-	{18, "ApiVersions", "api_versions", 0, 4, 0},
+	{18, "ApiVersions", "api_versions", 0, 5, 0},
 	{19, "CreateTopics", "create_topics", 2, 7, 2},
 	{20, "DeleteTopics", "delete_topics", 1, 6, 1},
 	{21, "DeleteRecords", "delete_records", 0, 2, 0},
 	{22, "InitProducerId", "init_producer_id", 0, 5, 0},
+	{23, "OffsetForLeaderEpoch", "offset_for_leader_epoch", 2, 4, 2},
+	{35, "DescribeLogDirs", "describe_log_dirs", 1, 5, 1},
+	{43, "ElectLeaders", "elect_leaders", 0, 2, 0},
+	{46, "ListPartitionReassignments", "list_partition_reassignments", 0, 0, 0},
+	{60, "DescribeCluster", "describe_cluster", 0, 2, 0},
 	{61, "DescribeProducers", "describe_producers", 0, 0, 0},
+	{75, "DescribeTopicPartitions", "describe_topic_partitions", 0, 0, 0},
 }
 
 func TestServed_lists_every_API_with_its_versions(t *testing.T) {

@@ -113,7 +113,7 @@ func (b *tinyBroker) wantProduced(t *testing.T) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, asked := range []string{"ApiVersions 4", "Metadata 13", "InitProducerID 5", "Produce 13"} {
+	for _, asked := range []string{"ApiVersions 5", "Metadata 13", "InitProducerID 5", "Produce 13"} {
 		if !b.asked[asked] {
 			t.Errorf("the client never asked %s, only %v", asked, b.asked)
 		}

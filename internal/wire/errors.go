@@ -52,6 +52,7 @@ var unknown = map[string]bool{
 	"BaseOffset": true, "LogAppendTime": true, "LogStartOffset": true, // Produce
 	"HighWatermark": true, "LastStableOffset": true, // Fetch
 	"Offset": true, "Timestamp": true, "EndOffset": true, // ListOffsets, OffsetForLeaderEpoch
+	"ControllerID":  true,                            // Metadata, DescribeCluster
 	"LowWatermark":  true,                            // DeleteRecords
 	"NumPartitions": true, "ReplicationFactor": true, // CreateTopics
 	"ProducerID": true, "ProducerEpoch": true, // InitProducerId
@@ -66,6 +67,11 @@ var sources = map[string][]string{
 	"Coordinators":      {"CoordinatorKeys"},
 	"TransactionStates": {"TransactionalIDs"},
 }
+
+// unasked are the lists of an answer that no request names entries of. They tell
+// the code in one entry: DescribeLogDirs has no other place for it before
+// version 3.
+var unasked = map[string]bool{"Dirs": true}
 
 // fill sets the fields of an answer, or of an entry of one, from the part of the
 // request that asked for it.
@@ -98,8 +104,17 @@ func (e errorFiller) field(name string, f, src reflect.Value) {
 	}
 }
 
-// list makes an entry of the answer for each entry of the request.
+// list makes an entry of the answer for each entry of the request, if entries
+// have a place for an error. Those that have none are statements: a partition in
+// a list of reassignments is one that moves.
 func (e errorFiller) list(name string, f, src reflect.Value) {
+	if !tellsErrors(f.Type().Elem()) {
+		return
+	}
+	if unasked[name] {
+		f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		e.fill(f.Index(0), reflect.ValueOf(struct{}{}))
+	}
 	from, ok := sources[name]
 	if !ok {
 		from = []string{name}
@@ -115,6 +130,21 @@ func (e errorFiller) list(name string, f, src reflect.Value) {
 			f.Set(reflect.Append(f, entry))
 		}
 	}
+}
+
+// tellsErrors says whether an entry of an answer has a place for an error code,
+// its own or one of the entries below it.
+func tellsErrors(entry reflect.Type) bool {
+	if entry.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range entry.NumField() {
+		f := entry.Field(i)
+		if f.Name == "ErrorCode" || f.Type.Kind() == reflect.Slice && tellsErrors(f.Type.Elem()) {
+			return true
+		}
+	}
+	return false
 }
 
 // entry fills an entry that answers a struct, or a plain name or number.

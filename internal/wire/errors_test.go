@@ -92,6 +92,83 @@ func describeProducersRefused() *kmsg.DescribeProducersResponse {
 	return resp
 }
 
+func epochsTwo() *kmsg.OffsetForLeaderEpochRequest {
+	part := func(n int32) kmsg.OffsetForLeaderEpochRequestTopicPartition {
+		return kmsg.OffsetForLeaderEpochRequestTopicPartition{Partition: n, CurrentLeaderEpoch: 3, LeaderEpoch: 2}
+	}
+	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
+	req.Version = 4
+	req.Topics = []kmsg.OffsetForLeaderEpochRequestTopic{
+		{Topic: "orders", Partitions: []kmsg.OffsetForLeaderEpochRequestTopicPartition{part(0), part(1)}},
+		{Topic: "audit", Partitions: []kmsg.OffsetForLeaderEpochRequestTopicPartition{part(7)}},
+	}
+	return req
+}
+
+func epochsRefused() *kmsg.OffsetForLeaderEpochResponse {
+	part := func(n int32) kmsg.OffsetForLeaderEpochResponseTopicPartition {
+		return kmsg.OffsetForLeaderEpochResponseTopicPartition{Partition: n, ErrorCode: notLeader, LeaderEpoch: -1, EndOffset: -1}
+	}
+	resp := kmsg.NewPtrOffsetForLeaderEpochResponse()
+	resp.Topics = []kmsg.OffsetForLeaderEpochResponseTopic{
+		{Topic: "orders", Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{part(0), part(1)}},
+		{Topic: "audit", Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{part(7)}},
+	}
+	return resp
+}
+
+func electLeadersTwo() *kmsg.ElectLeadersRequest {
+	req := kmsg.NewPtrElectLeadersRequest()
+	req.Version = 2
+	req.Topics = []kmsg.ElectLeadersRequestTopic{
+		{Topic: "orders", Partitions: []int32{0, 1}}, {Topic: "audit", Partitions: []int32{7}}}
+	return req
+}
+
+func electLeadersRefused(top int16) *kmsg.ElectLeadersResponse {
+	part := func(n int32) kmsg.ElectLeadersResponseTopicPartition {
+		return kmsg.ElectLeadersResponseTopicPartition{Partition: n, ErrorCode: notLeader, ErrorMessage: why}
+	}
+	resp := kmsg.NewPtrElectLeadersResponse()
+	resp.ErrorCode = top
+	resp.Topics = []kmsg.ElectLeadersResponseTopic{
+		{Topic: "orders", Partitions: []kmsg.ElectLeadersResponseTopicPartition{part(0), part(1)}},
+		{Topic: "audit", Partitions: []kmsg.ElectLeadersResponseTopicPartition{part(7)}},
+	}
+	return resp
+}
+
+func topicPartitionsTwo() *kmsg.DescribeTopicPartitionsRequest {
+	req := kmsg.NewPtrDescribeTopicPartitionsRequest()
+	req.Topics = []kmsg.DescribeTopicPartitionsRequestTopic{{Topic: "orders"}, {Topic: "audit"}}
+	return req
+}
+
+func topicPartitionsRefused() *kmsg.DescribeTopicPartitionsResponse {
+	resp := kmsg.NewPtrDescribeTopicPartitionsResponse()
+	for _, name := range []string{"orders", "audit"} {
+		topic := kmsg.NewDescribeTopicPartitionsResponseTopic()
+		topic.Topic, topic.ErrorCode = &name, notLeader
+		resp.Topics = append(resp.Topics, topic)
+	}
+	return resp
+}
+
+// The directory without a name is where versions before 3 have room for a code.
+func logDirsRefused(top int16) *kmsg.DescribeLogDirsResponse {
+	resp := kmsg.NewPtrDescribeLogDirsResponse()
+	dir := kmsg.NewDescribeLogDirsResponseDir()
+	dir.ErrorCode = notLeader
+	resp.ErrorCode, resp.Dirs = top, []kmsg.DescribeLogDirsResponseDir{dir}
+	return resp
+}
+
+func reassignmentsOne() *kmsg.ListPartitionReassignmentsRequest {
+	req := kmsg.NewPtrListPartitionReassignmentsRequest()
+	req.Topics = []kmsg.ListPartitionReassignmentsRequestTopic{{Topic: "orders", Partitions: []int32{0}}}
+	return req
+}
+
 func metadataRefused() *kmsg.MetadataResponse {
 	topic := func(name *string, id [16]byte) kmsg.MetadataResponseTopic {
 		t := kmsg.NewMetadataResponseTopic()
@@ -149,6 +226,10 @@ func TestErrorAnswer_tells_the_code_for_everything_that_was_asked(t *testing.T) 
 	byIDRefused.Topics[0].TopicID, byIDRefused.Topics[1].TopicID = [16]byte{1}, [16]byte{2}
 	noProducer := kmsg.NewPtrInitProducerIDResponse()
 	noProducer.ErrorCode, noProducer.ProducerID, noProducer.ProducerEpoch = notLeader, -1, -1
+	noCluster := kmsg.NewPtrDescribeClusterResponse()
+	noCluster.ErrorCode, noCluster.ErrorMessage, noCluster.EndpointType = notLeader, why, 1
+	noReassignments := kmsg.NewPtrListPartitionReassignmentsResponse()
+	noReassignments.ErrorCode, noReassignments.ErrorMessage = notLeader, why
 	noVersions := kmsg.NewPtrApiVersionsResponse()
 	noVersions.ErrorCode = notLeader
 	oneCoordinator, oneRefused := findCoordinator(3)
@@ -167,10 +248,19 @@ func TestErrorAnswer_tells_the_code_for_everything_that_was_asked(t *testing.T) 
 		{"fetch 12", at(12, fetchTwo()), fetchRefused()},
 		{"fetch 17", at(17, fetchTwo()), fetchRefused()},
 		{"list_offsets 1", at(1, listOffsetsTwo()), listOffsetsRefused()},
-		{"list_offsets 10", at(10, listOffsetsTwo()), listOffsetsRefused()},
+		{"list_offsets 11", at(11, listOffsetsTwo()), listOffsetsRefused()},
+		{"offset_for_leader_epoch 2", at(2, epochsTwo()), epochsRefused()},
+		{"offset_for_leader_epoch 4", at(4, epochsTwo()), epochsRefused()},
 		{"delete_records 2", at(2, deleteRecordsTwo()), deleteRecordsRefused()},
 		{"describe_producers 0", at(0, describeProducersTwo()), describeProducersRefused()},
 		{"metadata 12", at(12, metadataTwo()), metadataRefused()},
+		{"describe_cluster 2", kmsg.NewPtrDescribeClusterRequest(), noCluster},
+		{"describe_topic_partitions 0", topicPartitionsTwo(), topicPartitionsRefused()},
+		{"describe_log_dirs 1", at(1, kmsg.NewPtrDescribeLogDirsRequest()), logDirsRefused(0)},
+		{"describe_log_dirs 5", at(5, kmsg.NewPtrDescribeLogDirsRequest()), logDirsRefused(notLeader)},
+		{"elect_leaders 0", at(0, electLeadersTwo()), electLeadersRefused(0)},
+		{"elect_leaders 2", at(2, electLeadersTwo()), electLeadersRefused(notLeader)},
+		{"list_partition_reassignments 0", reassignmentsOne(), noReassignments},
 		{"create_topics 7", createTopicsOne(), createTopicsRefused()},
 		{"delete_topics 1", deleteTopics(1), deleteTopicsRefused(1)},
 		{"delete_topics 5", deleteTopics(5), deleteTopicsRefused(5)},
@@ -178,7 +268,7 @@ func TestErrorAnswer_tells_the_code_for_everything_that_was_asked(t *testing.T) 
 		{"find_coordinator 3", oneCoordinator, oneRefused},
 		{"find_coordinator 4", manyCoordinators, manyRefused},
 		{"init_producer_id 5", at(5, kmsg.NewPtrInitProducerIDRequest()), noProducer},
-		{"api_versions 3", at(3, kmsg.NewPtrApiVersionsRequest()), noVersions},
+		{"api_versions 5", at(5, kmsg.NewPtrApiVersionsRequest()), noVersions},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -218,7 +308,11 @@ func TestErrorAnswer_names_the_topics_and_partitions_of_every_served_request(t *
 		req.SetVersion(v)
 		req = copyOf(t, filled(req))
 		answer := copyOf(t, ErrorAnswer(req, notLeader, "why"))
-		if got, want := topicsIn(answer), topicsIn(req); !slices.Equal(got, want) || (len(got) > 0) != HasTopics(api.Key) {
+		want := topicsIn(req)
+		if !HasTopics(api.Key) {
+			want = nil
+		}
+		if got := topicsIn(answer); !slices.Equal(got, want) || (len(got) > 0) != HasTopics(api.Key) {
 			t.Errorf("the answer names topics %v, want %v", got, want)
 		}
 		if !HasPartitions(api.Key) {

@@ -43,7 +43,7 @@ func TestServer_header_of_the_answer_has_tags_in_flexible_versions_only(t *testi
 // Clients send ApiVersions before they know the broker, and read its answer
 // before they know which version it has: the header of it is always the oldest.
 func TestServer_header_of_an_ApiVersions_answer_is_always_version_0(t *testing.T) {
-	for v := int16(0); v <= 4; v++ {
+	for v := int16(0); v <= 5; v++ {
 		c := newTestServer(t, answerEmpty).connect()
 		c.ask(kmsg.NewPtrApiVersionsRequest(), v, 9)
 		frame := c.read()
@@ -116,8 +116,8 @@ func TestServer_ApiVersions_of_a_version_that_is_not_served(t *testing.T) {
 		version int16
 		rest    []byte // behind the client id
 	}{
-		{5, []byte{0, 4, 'k', 'g', 'o', 2, '1', 0, 0}},
-		{5, nil},
+		{6, []byte{0, 4, 'k', 'g', 'o', 2, '1', 0, 0}},
+		{6, nil},
 		{99, nil},
 		{99, []byte("nobody can know what stands here")},
 		{math.MaxInt16, nil},
@@ -138,14 +138,14 @@ func TestServer_ApiVersions_of_a_version_that_is_not_served(t *testing.T) {
 			c.answer(got, 0, 3)
 			want := kmsg.NewPtrApiVersionsResponse()
 			want.ErrorCode = kerr.UnsupportedVersion.Code
-			want.ApiKeys = []kmsg.ApiVersionsResponseApiKey{{ApiKey: 18, MinVersion: 0, MaxVersion: 4}}
+			want.ApiKeys = []kmsg.ApiVersionsResponseApiKey{{ApiKey: 18, MinVersion: 0, MaxVersion: 5}}
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(kmsg.Tags{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("the answer (-want +got):\n%s", diff)
 			}
 
 			// The client tries again on the same connection.
-			c.ask(kmsg.NewPtrApiVersionsRequest(), 4, 4)
-			c.answer(kmsg.NewPtrApiVersionsResponse(), 4, 4)
+			c.ask(kmsg.NewPtrApiVersionsRequest(), 5, 4)
+			c.answer(kmsg.NewPtrApiVersionsResponse(), 5, 4)
 		})
 	}
 }

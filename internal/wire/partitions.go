@@ -47,19 +47,30 @@ func eachOfTopic(topic reflect.Value, yield func(TopicPartition) bool) bool {
 	return true
 }
 
-// HasTopics says whether requests of the API with this key name topics.
+// HasTopics says whether requests of the API with this key name topics, and its
+// answers tell an error for each.
 func HasTopics(key int16) bool {
 	req := kmsg.RequestForKey(key)
-	return req != nil && len(topicListFields(structOf(req).Type())) > 0
-}
-
-// HasPartitions says whether requests of the API with this key name partitions.
-func HasPartitions(key int16) bool {
-	req := kmsg.RequestForKey(key)
-	if req == nil {
+	if req == nil || len(topicListFields(structOf(req).Type())) == 0 {
 		return false
 	}
-	for _, f := range topicListFields(structOf(req).Type()) {
+	for _, f := range topicListFields(structOf(req.ResponseKind()).Type()) {
+		if tellsErrors(f.Type.Elem()) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasPartitions says whether requests of the API with this key name partitions,
+// and its answers tell an error for each.
+func HasPartitions(key int16) bool {
+	return HasTopics(key) && namesPartitions(structOf(kmsg.RequestForKey(key)).Type())
+}
+
+// namesPartitions says whether the topics of a message have partitions.
+func namesPartitions(msg reflect.Type) bool {
+	for _, f := range topicListFields(msg) {
 		elem := f.Type.Elem()
 		if elem.Kind() != reflect.Struct {
 			continue
