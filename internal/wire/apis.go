@@ -32,7 +32,11 @@ var served = []API{
 	{Key: int16(kmsg.DeleteTopics), Min: 1, Max: 6, Advertised: 1},
 	{Key: int16(kmsg.DeleteRecords), Min: 0, Max: 2},
 	{Key: int16(kmsg.InitProducerID), Min: 0, Max: 5},
+	{Key: int16(kmsg.AddPartitionsToTxn), Min: 0, Max: 5},
+	{Key: int16(kmsg.EndTxn), Min: 0, Max: 5},
 	{Key: int16(kmsg.DescribeProducers), Min: 0, Max: 0},
+	{Key: int16(kmsg.DescribeTransactions), Min: 0, Max: 0},
+	{Key: int16(kmsg.ListTransactions), Min: 0, Max: 2},
 }
 
 func init() {
