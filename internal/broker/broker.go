@@ -15,6 +15,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fencepostmq/fencepost/internal/producer"
 	"github.com/fencepostmq/fencepost/internal/wire"
@@ -57,14 +58,14 @@ type Broker struct {
 	options   Options
 	clusterID string
 	memory    memory
+	txns      *transactions
+	nextID    atomic.Int64 // the next producer id
 
 	mu         sync.Mutex // guards the topic map and what is handed out by name
 	random     *rand.Rand
 	topics     map[string]*topic
 	byID       map[[16]byte]*topic
 	partitions int // of all topics
-	nextID     int64
-	txns       map[string]*identity
 }
 
 // firstProducerID is the first producer id that is given out. Ids below are
@@ -78,9 +79,11 @@ func New(o Options) *Broker {
 		o.Log = zap.NewNop()
 	}
 	b := &Broker{
-		options: o, memory: memory{limit: o.Memory, log: o.Log}, random: rand.New(rand.NewPCG(o.Seed, 0)), nextID: firstProducerID,
-		topics: map[string]*topic{}, byID: map[[16]byte]*topic{}, txns: map[string]*identity{},
+		options: o, memory: memory{limit: o.Memory, log: o.Log}, random: rand.New(rand.NewPCG(o.Seed, 0)),
+		topics: map[string]*topic{}, byID: map[[16]byte]*topic{},
 	}
+	b.nextID.Store(firstProducerID)
+	b.txns = newTransactions(b.newProducerID)
 	id := b.uuidLocked()
 	b.clusterID = base64.RawURLEncoding.EncodeToString(id[:])
 	return b
@@ -135,6 +138,14 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.describeProducers(r))
 	case *kmsg.DescribeTopicPartitionsRequest:
 		return answer(b.describeTopicPartitions(r))
+	case *kmsg.AddPartitionsToTxnRequest:
+		return answer(b.addPartitionsToTxn(r))
+	case *kmsg.EndTxnRequest:
+		return answer(b.endTxn(r))
+	case *kmsg.DescribeTransactionsRequest:
+		return answer(b.describeTransactions(r))
+	case *kmsg.ListTransactionsRequest:
+		return answer(b.listTransactions(r))
 	}
 	panic("package wire serves " + kmsg.NameForKey(req.Body.Key()) + ", and the broker does not")
 }

@@ -42,17 +42,27 @@ func described(p *partition, n int32, missing *refusal) kmsg.DescribeProducersRe
 		a := kmsg.NewDescribeProducersResponseTopicPartitionActiveProducer()
 		a.ProducerID, a.ProducerEpoch = known.ProducerID, int32(known.Epoch)
 		a.LastSequence, a.LastTimestamp = known.LastSequence, known.LastTimestamp
-		a.CoordinatorEpoch, a.CurrentTxnStartOffset = -1, -1
+		a.CoordinatorEpoch, a.CurrentTxnStartOffset = -1, known.txnStart
 		told.ActiveProducers = append(told.ActiveProducers, a)
 	}
 	return told
 }
 
-func (p *partition) known() (all []producer.Info) {
+// A knownProducer is what a partition knows of a producer.
+type knownProducer struct {
+	producer.Info
+	txnStart int64 // first offset of its open transaction, -1 if it has none
+}
+
+func (p *partition) known() (all []knownProducer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for info := range p.producers.All() {
-		all = append(all, info)
+		k := knownProducer{info, -1}
+		if first, open := p.txns.open[info.ProducerID]; open {
+			k.txnStart = first
+		}
+		all = append(all, k)
 	}
 	return all
 }

@@ -134,5 +134,5 @@ func TestFindCoordinator_MakesNothing(t *testing.T) {
 	n := start(t, Options{AutoCreate: true})
 	n.dial().ask(finding(4, txnKey, "orders"))
 	want(t, "topics", n.Topics(), nil)
-	want(t, "transactional ids", len(n.txns), 0)
+	want(t, "transactional ids", len(n.txns.table.IDs()), 0)
 }

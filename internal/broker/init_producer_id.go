@@ -1,6 +1,9 @@
 package broker
 
 import (
+	"errors"
+
+	"github.com/fencepostmq/fencepost/internal/txn"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -13,88 +16,44 @@ import (
 // zombie. A client that names its present id and epoch (KIP-360) gets the next
 // epoch; one that names those before the last bump gets the present ones again.
 //
-// Differences from Apache Kafka: there are no transactions to abort, so it is
-// never answered CONCURRENT_TRANSACTIONS.
+// Difference from Apache Kafka: a transaction that is open is aborted before the
+// answer, so that it is never CONCURRENT_TRANSACTIONS.
 
-const (
-	// maxTransactionTimeout is the longest transaction timeout in ms, as Kafka's
-	// transaction.max.timeout.ms has it by default.
-	maxTransactionTimeout = 900_000
-	// lastEpoch is the last epoch that a producer id is given out with. Kafka
-	// keeps 32767 for the coordinator's own fencing.
-	lastEpoch = 32766
-)
-
-// An identity is what a transactional id stands for.
-type identity struct {
-	id    int64
-	epoch int16
-	// before is the id and epoch that the last bump was asked with, so that a
-	// bump whose answer was lost can be asked again.
-	beforeID    int64
-	beforeEpoch int16
-}
+// maxTransactionTimeout is the longest transaction timeout in ms, as Kafka's
+// transaction.max.timeout.ms has it by default.
+const maxTransactionTimeout = 900_000
 
 func (b *Broker) initProducerID(r *kmsg.InitProducerIDRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.InitProducerIDResponse)
-	id, epoch, err := b.identify(r)
+	p, err := b.identify(r)
 	if err != nil {
 		resp.ErrorCode = err.Code
-		id, epoch = -1, -1
+		p = txn.Producer{ID: -1, Epoch: -1}
 	}
-	resp.ProducerID, resp.ProducerEpoch = id, epoch
+	resp.ProducerID, resp.ProducerEpoch = p.ID, p.Epoch
 	return resp
 }
 
-func (b *Broker) identify(r *kmsg.InitProducerIDRequest) (id int64, epoch int16, err *kerr.Error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (b *Broker) identify(r *kmsg.InitProducerIDRequest) (txn.Producer, *kerr.Error) {
 	if r.TransactionalID == nil {
-		return b.newIDLocked(), 0, nil
+		return txn.Producer{ID: b.newProducerID()}, nil
 	}
 	switch timeout := r.TransactionTimeoutMillis; {
 	case *r.TransactionalID == "":
-		return 0, 0, kerr.InvalidRequest
+		return txn.Producer{}, kerr.InvalidRequest
 	case timeout < 1 || timeout > maxTransactionTimeout:
-		return 0, 0, kerr.InvalidTransactionTimeout
+		return txn.Producer{}, kerr.InvalidTransactionTimeout
 	}
-	who := b.txns[*r.TransactionalID]
-	if who == nil {
-		who = &identity{id: b.newIDLocked(), beforeID: -1, beforeEpoch: -1}
-		b.txns[*r.TransactionalID] = who
-		return who.id, who.epoch, nil
+	var claim *txn.Producer
+	if r.Version >= 3 && r.ProducerID >= 0 {
+		claim = &txn.Producer{ID: r.ProducerID, Epoch: r.ProducerEpoch}
 	}
-	claimed := r.Version >= 3 && r.ProducerID >= 0
-	switch {
-	case claimed && r.ProducerID == who.beforeID && r.ProducerEpoch == who.beforeEpoch:
-		return who.id, who.epoch, nil
-	case claimed && (r.ProducerID != who.id || r.ProducerEpoch != who.epoch):
-		return 0, 0, fenced(r.Version)
+	p, err := b.txns.init(*r.TransactionalID, claim, r.TransactionTimeoutMillis)
+	if errors.Is(err, txn.ErrFenced) && r.Version < 4 {
+		return p, kerr.InvalidProducerEpoch // PRODUCER_FENCED came with version 4
 	}
-	b.bumpLocked(who, claimed)
-	return who.id, who.epoch, nil
+	return p, txnError(err, true)
 }
 
-// bumpLocked gives the next epoch, or when there is none left the next id.
-func (b *Broker) bumpLocked(who *identity, claimed bool) {
-	who.beforeID, who.beforeEpoch = -1, -1
-	if claimed {
-		who.beforeID, who.beforeEpoch = who.id, who.epoch
-	}
-	if who.epoch++; who.epoch > lastEpoch {
-		who.id, who.epoch = b.newIDLocked(), 0
-	}
-}
-
-func (b *Broker) newIDLocked() int64 {
-	b.nextID++
-	return b.nextID - 1
-}
-
-// fenced is the error for a stale epoch; PRODUCER_FENCED came with version 4.
-func fenced(version int16) *kerr.Error {
-	if version < 4 {
-		return kerr.InvalidProducerEpoch
-	}
-	return kerr.ProducerFenced
-}
+// newProducerID draws a producer id that nobody has.
+func (b *Broker) newProducerID() int64 { return b.nextID.Add(1) - 1 }

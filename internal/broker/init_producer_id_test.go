@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fencepostmq/fencepost/internal/txn"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -94,7 +95,7 @@ func TestInitProducerID_Refuses(t *testing.T) {
 				}
 				want(t, "id and epoch", []int64{resp.ProducerID, int64(resp.ProducerEpoch)}, []int64{-1, -1})
 				want(t, "a refusal takes no id", c.identify(version, "", unclaimed).ID, firstProducerID)
-				want(t, "nor leaves one behind", len(n.txns), 0)
+				want(t, "nor leaves one behind", len(n.txns.table.IDs()), 0)
 			})
 		})
 	}
@@ -162,7 +163,7 @@ func TestInitProducerID_LastEpoch(t *testing.T) {
 		n := start(t, Options{})
 		c := n.dial()
 		c.identify(latestInit, "tx", unclaimed)
-		n.txns["tx"].epoch = lastEpoch - 1
+		n.txns.table.Lookup("tx").Producer.Epoch = txn.LastEpoch - 1
 		want(t, "the last epoch", c.identify(latestInit, "tx", unclaimed), identified{"NONE", id, 32766})
 		return c
 	}

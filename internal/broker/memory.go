@@ -30,6 +30,9 @@ func (m *memory) take(n int) bool {
 	return false
 }
 
+// force takes room for n bytes that cannot be refused.
+func (m *memory) force(n int) { m.used.Add(int64(n)) }
+
 // give returns room for n bytes.
 func (m *memory) give(n int64) {
 	m.used.Add(-n)

@@ -16,6 +16,7 @@ type partition struct {
 	producers *producer.Producers
 	waiting   map[chan struct{}]struct{} // fetches that wait for records
 	deleted   bool                       // what is still written goes nowhere
+	txns      partitionTxns
 
 	memory *memory // of the whole broker
 }
@@ -51,6 +52,9 @@ func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 	}
 	switch at.Kind {
 	case producer.Accepted:
+		if at.refused = p.noTxnLocked(c); at.refused != nil {
+			break
+		}
 		if at.refused = p.noRoomLocked(len(c.Raw)); at.refused != nil {
 			break
 		}
@@ -60,6 +64,7 @@ func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 		if c.ProducerID >= 0 {
 			p.producers.Record(batch, at.offset, c.MaxTimestamp)
 		}
+		p.wroteLocked(c, at.offset)
 	case producer.Duplicate:
 		at.offset = at.BaseOffset
 	}

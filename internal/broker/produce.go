@@ -21,7 +21,7 @@ import (
 // batch, a wrong offset delta in a record, and records that cannot be read are
 // INVALID_RECORD; a first batch of a producer that the partition does not know
 // has to begin at sequence 0 unless the broker was told to accept it.
-// Transactional batches are refused. A partition that is named twice is judged
+// A partition that is named twice is judged
 // and answered twice, where Kafka judges the last entry and drops the others.
 
 func (b *Broker) produce(r *kmsg.ProduceRequest) wire.Reply {
@@ -33,7 +33,7 @@ func (b *Broker) produce(r *kmsg.ProduceRequest) wire.Reply {
 	rules := wire.BatchRules{Version: r.Version, Transactional: r.TransactionID != nil}
 	refused := false
 	for i := range r.Topics {
-		rt, bad := b.produceTopic(&r.Topics[i], rules)
+		rt, bad := b.produceTopic(&r.Topics[i], r.TransactionID, rules)
 		resp.Topics = append(resp.Topics, rt)
 		refused = refused || bad
 	}
@@ -47,7 +47,7 @@ func (b *Broker) produce(r *kmsg.ProduceRequest) wire.Reply {
 	return reply
 }
 
-func (b *Broker) produceTopic(t *kmsg.ProduceRequestTopic, rules wire.BatchRules) (resp kmsg.ProduceResponseTopic, refused bool) {
+func (b *Broker) produceTopic(t *kmsg.ProduceRequestTopic, txnID *string, rules wire.BatchRules) (resp kmsg.ProduceResponseTopic, refused bool) {
 	resp.Topic, resp.TopicID = t.Topic, t.TopicID
 	resp.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
 	topic, unknown := b.topicFor(t.Topic, t.TopicID, rules.Version >= 13)
@@ -64,6 +64,8 @@ func (b *Broker) produceTopic(t *kmsg.ProduceRequestTopic, rules wire.BatchRules
 		case isInternal(topic.name):
 			told.ErrorCode = kerr.InvalidTopicException.Code
 			told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("topic %s is internal: no client writes to it", topic.name))
+		case txnID != nil:
+			b.txns.produce(*txnID, member{topic.name, asked.Partition, p}, asked.Records, rules, told)
 		default:
 			p.produce(asked.Records, rules, told)
 		}

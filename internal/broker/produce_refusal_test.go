@@ -161,12 +161,12 @@ func TestProduce_ARefusedRequestChangesNothing(t *testing.T) {
 		{"an unknown partition", func(c *client) *kmsg.ProduceRequest {
 			return c.producing(produceVersion, -1, entry{"there", 2, next(1).bytes()})
 		}, "UNKNOWN_TOPIC_OR_PARTITION"},
-		{"a transaction", func(c *client) *kmsg.ProduceRequest {
+		{"a transaction of an id that nobody has", func(c *client) *kmsg.ProduceRequest {
 			batch := lying(1, func(b *kmsg.RecordBatch) { b.Attributes |= 1 << 4 })
 			req := c.producing(produceVersion, -1, entry{"there", 0, batch})
 			req.TransactionID = kmsg.StringPtr("tx")
 			return req
-		}, "INVALID_TXN_STATE"},
+		}, "INVALID_PRODUCER_ID_MAPPING"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _ := tenRecords(t)

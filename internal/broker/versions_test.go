@@ -126,6 +126,42 @@ var samples = map[kmsg.Key]sample{
 			want(t, "controller", resp.(*kmsg.DescribeClusterResponse).ControllerID, NodeID)
 		},
 	},
+	kmsg.AddPartitionsToTxn: {
+		func(c *client, v int16) kmsg.Request { return addingTo("tx", c.producerOf("tx"), v, "there", 0) },
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "codes", addedTo(resp), []string{"NONE"})
+		},
+	},
+	kmsg.EndTxn: {
+		func(c *client, v int16) kmsg.Request {
+			p := c.producerOf("tx")
+			c.ask(addingTo("tx", p, 3, "there", 0))
+			return endingTxn("tx", p, v, true)
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			wantCode(t, resp.(*kmsg.EndTxnResponse).ErrorCode, "NONE")
+		},
+	},
+	kmsg.DescribeTransactions: {
+		func(c *client, _ int16) kmsg.Request {
+			c.producerOf("tx")
+			req := kmsg.NewPtrDescribeTransactionsRequest()
+			req.TransactionalIDs = []string{"tx"}
+			return req
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "state", resp.(*kmsg.DescribeTransactionsResponse).TransactionStates[0].State, "Empty")
+		},
+	},
+	kmsg.ListTransactions: {
+		func(c *client, _ int16) kmsg.Request {
+			c.producerOf("tx")
+			return kmsg.NewPtrListTransactionsRequest()
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "ids", resp.(*kmsg.ListTransactionsResponse).TransactionStates[0].TransactionalID, "tx")
+		},
+	},
 	kmsg.DescribeProducers: {
 		func(*client, int16) kmsg.Request { return describing("there", 0) },
 		func(t *testing.T, resp kmsg.Response) {

@@ -107,7 +107,7 @@ func (p *Producers) Check(b Batch) Outcome {
 		if i := s.find(b); i >= 0 {
 			return Outcome{Kind: Duplicate, BaseOffset: s.places[i].baseOffset, Timestamp: s.places[i].timestamp}
 		}
-		expected = Next(s.spans[s.newest()].last())
+		expected = s.expected()
 	}
 	if b.First != expected {
 		return Outcome{Kind: OutOfOrder, Expected: expected, Got: b.First}
@@ -131,6 +131,16 @@ func (p *Producers) Record(b Batch, baseOffset, timestamp int64) {
 	s.remember(span{b.First, b.Records}, place{baseOffset, timestamp})
 }
 
+// Mark remembers that a producer's transaction ended under this epoch, which is
+// not older than the remembered one. A producer that was not known, or has a
+// newer epoch by it, has an empty window then: its next batch begins at sequence
+// 0 (KIP-890).
+func (p *Producers) Mark(producerID int64, epoch int16) {
+	if s := p.known[producerID]; s == nil || s.epoch != epoch {
+		p.known[producerID] = &state{epoch: epoch}
+	}
+}
+
 // Len is how many producers are remembered.
 func (p *Producers) Len() int { return len(p.known) }
 
@@ -139,7 +149,7 @@ func (p *Producers) Len() int { return len(p.known) }
 type Info struct {
 	ProducerID    int64
 	Epoch         int16
-	LastSequence  int32 // of the newest batch
+	LastSequence  int32 // of the newest batch; -1 if the window is empty, and what follows means nothing
 	LastTimestamp int64 // of the newest batch, as it was given to Record
 	BaseOffset    int64 // offset of the first record of the newest batch
 	LastOffset    int64 // offset of the last record of the newest batch
@@ -158,7 +168,7 @@ func (p *Producers) All() iter.Seq[Info] {
 }
 
 // A state is what is remembered of one producer: an epoch and the newest
-// batches accepted under it, of which there is always at least one. The window
+// batches accepted under it; there may be none after a Mark. The window
 // is a ring. It stands in two arrays, so that what every Check reads lies in
 // one cache line.
 type state struct {
@@ -182,6 +192,15 @@ func (s *state) find(b Batch) int {
 	return slices.Index(s.spans[:], span{b.First, b.Records})
 }
 
+// expected is the sequence that the next batch begins with.
+func (s *state) expected() int32 {
+	newest := s.spans[s.newest()]
+	if newest.records == 0 {
+		return 0
+	}
+	return Next(newest.last())
+}
+
 // newest is the slot of the batch that was accepted last.
 func (s *state) newest() int { return int(s.next+Window-1) % Window }
 
@@ -192,6 +211,9 @@ func (s *state) remember(sequences span, stored place) {
 
 func (s *state) info(id int64) Info {
 	sequences, stored := s.spans[s.newest()], s.places[s.newest()]
+	if sequences.records == 0 {
+		return Info{ProducerID: id, Epoch: s.epoch, LastSequence: -1}
+	}
 	return Info{
 		ProducerID:    id,
 		Epoch:         s.epoch,

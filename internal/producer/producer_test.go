@@ -396,3 +396,45 @@ func TestBatch_outside_its_ranges_does_not_panic(t *testing.T) {
 		}
 	})
 }
+
+func TestProducers_Mark(t *testing.T) {
+	batch := func(epoch int16, first int32) producer.Batch {
+		return producer.Batch{ProducerID: 7, Epoch: epoch, First: first, Records: 2}
+	}
+	for name, c := range map[string]struct {
+		epoch int16
+		batch producer.Batch
+		want  producer.Outcome
+	}{
+		"of the same epoch keeps the window":              {1, batch(1, 0), producer.Outcome{Kind: producer.Duplicate, BaseOffset: 40, Timestamp: 9}},
+		"of the same epoch lets the sequences go on":      {1, batch(1, 2), producer.Outcome{Kind: producer.Accepted}},
+		"of a newer epoch empties the window":             {2, batch(2, 2), producer.Outcome{Kind: producer.OutOfOrder, Got: 2}},
+		"of a newer epoch begins at sequence 0":           {2, batch(2, 0), producer.Outcome{Kind: producer.Accepted}},
+		"of a newer epoch fences the one before":          {2, batch(1, 2), producer.Outcome{Kind: producer.Fenced, Epoch: 2}},
+		"of a newer epoch fences a replay of the one too": {2, batch(1, 0), producer.Outcome{Kind: producer.Fenced, Epoch: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := producer.New(producer.Refuse)
+			p.Record(batch(1, 0), 40, 9)
+			p.Mark(7, c.epoch)
+			if got := p.Check(c.batch); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestProducers_Mark_of_a_producer_that_never_wrote(t *testing.T) {
+	p := producer.New(producer.Refuse)
+	p.Mark(7, 3)
+	var known []producer.Info
+	for info := range p.All() {
+		known = append(known, info)
+	}
+	if want := []producer.Info{{ProducerID: 7, Epoch: 3, LastSequence: -1}}; !slices.Equal(known, want) {
+		t.Errorf("%+v, want %+v", known, want)
+	}
+	if got := p.Check(producer.Batch{ProducerID: 7, Epoch: 3, First: 5, Records: 1}); got.Kind != producer.OutOfOrder {
+		t.Errorf("its first batch may begin anywhere: %+v", got)
+	}
+}

@@ -39,6 +39,10 @@ var served = []API{
 	{Key: int16(kmsg.DescribeCluster), Min: 0, Max: 2},
 	{Key: int16(kmsg.DescribeProducers), Min: 0, Max: 0},
 	{Key: int16(kmsg.DescribeTopicPartitions), Min: 0, Max: 0},
+	{Key: int16(kmsg.AddPartitionsToTxn), Min: 0, Max: 5},
+	{Key: int16(kmsg.EndTxn), Min: 0, Max: 5},
+	{Key: int16(kmsg.DescribeTransactions), Min: 0, Max: 0},
+	{Key: int16(kmsg.ListTransactions), Min: 0, Max: 2},
 }
 
 func init() {

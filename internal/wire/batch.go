@@ -83,6 +83,13 @@ type CheckedBatch struct {
 	MaxTimestampDelta int32
 }
 
+// Transactional says whether the batch is part of a transaction.
+func (c *CheckedBatch) Transactional() bool { return IsTransactional(c.Attributes) }
+
+// IsTransactional says whether a batch with these attributes is part of a
+// transaction.
+func IsTransactional(attributes int16) bool { return attributes&transactionalBit != 0 }
+
 // ParseBatchHeader reads the header of the first batch in a record set. It
 // checks nothing but that the header is there and that it is one of magic 2.
 func ParseBatchHeader(raw []byte) (kmsg.RecordBatch, *BatchError) {
@@ -170,7 +177,6 @@ func (c *CheckedBatch) checkHeader(rules BatchRules) *BatchError {
 }
 
 func (c *CheckedBatch) checkProducer(rules BatchRules) *BatchError {
-	transactional := c.Attributes&transactionalBit != 0
 	switch {
 	case c.ProducerID < 0:
 		return nil
@@ -178,10 +184,8 @@ func (c *CheckedBatch) checkProducer(rules BatchRules) *BatchError {
 		return refuse(kerr.InvalidProducerEpoch, "producer %d has epoch %d, and epochs begin at 0", c.ProducerID, c.ProducerEpoch)
 	case c.FirstSequence < 0:
 		return refuse(kerr.InvalidRecord, "producer %d has sequence %d, and sequences begin at 0", c.ProducerID, c.FirstSequence)
-	case transactional && !rules.Transactional:
+	case c.Transactional() && !rules.Transactional:
 		return refuse(kerr.TransactionalIDAuthorizationFailed, "the batch is transactional, and the request has no transactional id")
-	case transactional:
-		return refuse(kerr.InvalidTxnState, "transactions are not served")
 	}
 	return nil
 }

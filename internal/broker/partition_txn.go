@@ -1,0 +1,107 @@
+package broker
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/fencepostmq/fencepost/internal/log"
+	"github.com/fencepostmq/fencepost/internal/txn"
+	"github.com/fencepostmq/fencepost/internal/wire"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// partitionTxns is what a partition knows of transactions: enough to tell a
+// reader of committed records what it may see.
+type partitionTxns struct {
+	open    map[int64]int64 // first offset of its open transaction, by producer id
+	aborted []abortedTxn    // in the order of their markers
+}
+
+// An abortedTxn is a transaction whose records a reader of committed records
+// leaves out.
+type abortedTxn struct {
+	producerID  int64
+	first, last int64 // offsets of its first record and of its marker
+}
+
+// mark writes the marker that ends a transaction. It is kept even if the memory
+// is full: without it, what is there could not be read.
+func (p *partition) mark(by txn.Producer, commit bool) {
+	p.mu.Lock()
+	if p.deleted {
+		p.mu.Unlock()
+		return
+	}
+	m := wire.Marker(by.ID, by.Epoch, commit, time.Now().UnixMilli())
+	p.memory.force(len(m.Raw))
+	offset := p.log.Append(m.Raw, leaderEpoch, log.Meta{Records: 1, MaxTimestamp: m.MaxTimestamp})
+	p.producers.Mark(by.ID, by.Epoch)
+	if first, open := p.txns.open[by.ID]; open && !commit {
+		p.txns.aborted = append(p.txns.aborted, abortedTxn{by.ID, first, offset})
+	}
+	delete(p.txns.open, by.ID)
+	wake := p.takeWaitingLocked(true)
+	p.mu.Unlock()
+	notify(wake)
+}
+
+// writes says whether a producer has an open transaction here.
+func (p *partition) writes(producerID int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, open := p.txns.open[producerID]
+	return open
+}
+
+// noTxnLocked says why a batch that the lesson accepts cannot be written beside
+// the open transaction of its producer, nil if it can.
+func (p *partition) noTxnLocked(c *wire.CheckedBatch) *refusal {
+	if first, open := p.txns.open[c.ProducerID]; open && !c.Transactional() {
+		return refuse(kerr.InvalidTxnState, "producer %d has a transaction open since offset %d, and this batch is not part of it", c.ProducerID, first)
+	}
+	return nil
+}
+
+// wroteLocked notes that a batch was written.
+func (p *partition) wroteLocked(c *wire.CheckedBatch, offset int64) {
+	if !c.Transactional() || c.ProducerID < 0 {
+		return
+	}
+	if _, open := p.txns.open[c.ProducerID]; open {
+		return
+	}
+	if p.txns.open == nil {
+		p.txns.open = map[int64]int64{}
+	}
+	p.txns.open[c.ProducerID] = offset
+}
+
+// stableLocked is the last stable offset: before it, every transaction has ended.
+func (p *partition) stableLocked() int64 {
+	if len(p.txns.open) == 0 {
+		return p.log.End()
+	}
+	return slices.Min(slices.Collect(maps.Values(p.txns.open)))
+}
+
+// abortedLocked lists the aborted transactions that have a record or their
+// marker in the offsets from from up to, and not including, to.
+func (p *partition) abortedLocked(from, to int64) []kmsg.FetchResponseTopicPartitionAbortedTransaction {
+	all := []kmsg.FetchResponseTopicPartitionAbortedTransaction{} // never null, for a reader of committed records
+	for _, a := range p.txns.aborted {
+		if a.last >= from && a.first < to {
+			told := kmsg.NewFetchResponseTopicPartitionAbortedTransaction()
+			told.ProducerID, told.FirstOffset = a.producerID, a.first
+			all = append(all, told)
+		}
+	}
+	return all
+}
+
+// forgetLocked lets go of aborted transactions that nobody can read any more.
+func (p *partition) forgetLocked() {
+	start := p.log.Start()
+	p.txns.aborted = slices.DeleteFunc(p.txns.aborted, func(a abortedTxn) bool { return a.last < start })
+}
