@@ -126,6 +126,10 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.initProducerID(r))
 	case *kmsg.OffsetForLeaderEpochRequest:
 		return answer(b.offsetForLeaderEpoch(r))
+	case *kmsg.AddPartitionsToTxnRequest:
+		return answer(b.addPartitionsToTxn(r))
+	case *kmsg.EndTxnRequest:
+		return answer(b.endTxn(r))
 	case *kmsg.DescribeLogDirsRequest:
 		return answer(b.describeLogDirs(r))
 	case *kmsg.ElectLeadersRequest:
@@ -136,16 +140,12 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.describeCluster(req.Conn, r))
 	case *kmsg.DescribeProducersRequest:
 		return answer(b.describeProducers(r))
-	case *kmsg.DescribeTopicPartitionsRequest:
-		return answer(b.describeTopicPartitions(r))
-	case *kmsg.AddPartitionsToTxnRequest:
-		return answer(b.addPartitionsToTxn(r))
-	case *kmsg.EndTxnRequest:
-		return answer(b.endTxn(r))
 	case *kmsg.DescribeTransactionsRequest:
 		return answer(b.describeTransactions(r))
 	case *kmsg.ListTransactionsRequest:
 		return answer(b.listTransactions(r))
+	case *kmsg.DescribeTopicPartitionsRequest:
+		return answer(b.describeTopicPartitions(r))
 	}
 	panic("package wire serves " + kmsg.NameForKey(req.Body.Key()) + ", and the broker does not")
 }

@@ -61,21 +61,21 @@ func (b *Broker) listOffsets(r *kmsg.ListOffsetsRequest) kmsg.Response {
 			}
 			delete(times, tp)
 			told := topicOf(&resp.Topics, at, kmsg.ListOffsetsResponseTopic{Topic: asked.Topic}, asked.Topic)
-			told.Partitions = append(told.Partitions, listed(t.partition(p.Partition), p, r.Version, n > 1))
+			told.Partitions = append(told.Partitions, listed(t.partition(p.Partition), p, r, n > 1))
 		}
 	}
 	return resp
 }
 
-func listed(from *partition, asked *kmsg.ListOffsetsRequestTopicPartition, version int16, twice bool) kmsg.ListOffsetsResponseTopicPartition {
+func listed(from *partition, asked *kmsg.ListOffsetsRequestTopicPartition, r *kmsg.ListOffsetsRequest, twice bool) kmsg.ListOffsetsResponseTopicPartition {
 	p := kmsg.NewListOffsetsResponseTopicPartition()
 	p.Partition = asked.Partition
 	p.Timestamp, p.Offset, p.LeaderEpoch = -1, -1, -1
-	if err := notListed(from, asked, version, twice); err != nil {
+	if err := notListed(from, asked, r.Version, twice); err != nil {
 		p.ErrorCode = err.Code
 		return p
 	}
-	from.list(asked.Timestamp, &p)
+	from.list(asked.Timestamp, r.IsolationLevel, &p)
 	return p
 }
 
@@ -106,9 +106,12 @@ func topicOf[T any](topics *[]T, at map[string]int, fresh T, name string) *T {
 	return &(*topics)[i]
 }
 
-func (p *partition) list(timestamp int64, told *kmsg.ListOffsetsResponseTopicPartition) {
+// list finds an offset. A reader of committed records is told of none from the
+// last stable offset on.
+func (p *partition) list(timestamp int64, isolation int8, told *kmsg.ListOffsetsResponseTopicPartition) {
 	found := true
-	switch start, end := p.offsets(); timestamp {
+	start, end := p.reach(isolation)
+	switch timestamp {
 	case latestOffset:
 		told.Offset = end
 	case earliestOffset, earliestLocal:
@@ -119,6 +122,9 @@ func (p *partition) list(timestamp int64, told *kmsg.ListOffsetsResponseTopicPar
 		told.Timestamp, told.Offset, found = p.maxTimestamp()
 	default:
 		told.Timestamp, told.Offset, found = p.atOrAfter(timestamp)
+	}
+	if timestamp != latestOffset && told.Offset >= end && isolation == readCommitted {
+		told.Timestamp, told.Offset, found = -1, -1, false
 	}
 	if found {
 		told.LeaderEpoch = leaderEpoch

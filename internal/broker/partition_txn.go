@@ -86,6 +86,21 @@ func (p *partition) stableLocked() int64 {
 	return slices.Min(slices.Collect(maps.Values(p.txns.open)))
 }
 
+// reach is the offsets that a reader of this isolation level may see: from start
+// up to, and not including, end.
+func (p *partition) reach(isolation int8) (start, end int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Start(), p.reachLocked(isolation)
+}
+
+func (p *partition) reachLocked(isolation int8) int64 {
+	if isolation == readCommitted {
+		return p.stableLocked()
+	}
+	return p.log.End()
+}
+
 // abortedLocked lists the aborted transactions that have a record or their
 // marker in the offsets from from up to, and not including, to.
 func (p *partition) abortedLocked(from, to int64) []kmsg.FetchResponseTopicPartitionAbortedTransaction {

@@ -61,18 +61,6 @@ func (t *transactions) addLocked(id string, p txn.Producer, members ...member) e
 	return nil
 }
 
-// verify says why a producer may not write into partitions, nil if it may.
-func (t *transactions) verify(id string, p txn.Producer, members []member) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, m := range members {
-		if err := t.table.Verify(id, p, m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // end commits or aborts; its markers stand in the logs when it returns.
 func (t *transactions) end(id string, p txn.Producer, commit, bump bool) (txn.Producer, error) {
 	t.mu.Lock()

@@ -27,10 +27,6 @@ func addingTo(id string, p txn.Producer, version int16, topic string, partitions
 	req.Version = version
 	req.TransactionalID, req.ProducerID, req.ProducerEpoch = id, p.ID, p.Epoch
 	req.Topics = []kmsg.AddPartitionsToTxnRequestTopic{{Topic: topic, Partitions: partitions}}
-	batched := kmsg.NewAddPartitionsToTxnRequestTransaction()
-	batched.TransactionalID, batched.ProducerID, batched.ProducerEpoch = id, p.ID, p.Epoch
-	batched.Topics = []kmsg.AddPartitionsToTxnRequestTransactionTopic{{Topic: topic, Partitions: partitions}}
-	req.Transactions = append(req.Transactions, batched)
 	return req
 }
 
@@ -40,13 +36,6 @@ func addedTo(resp kmsg.Response) (codes []string) {
 	for _, t := range r.Topics {
 		for _, p := range t.Partitions {
 			codes = append(codes, codeName(p.ErrorCode))
-		}
-	}
-	for _, x := range r.Transactions {
-		for _, t := range x.Topics {
-			for _, p := range t.Partitions {
-				codes = append(codes, codeName(p.ErrorCode))
-			}
 		}
 	}
 	return codes
@@ -256,11 +245,6 @@ func TestAddPartitionsToTxn(t *testing.T) {
 		{"an empty id", func(p txn.Producer) *kmsg.AddPartitionsToTxnRequest {
 			return addingTo("", p, 3, "there", 0)
 		}, []string{"INVALID_REQUEST"}},
-		{"whether it was added, when it was not", func(p txn.Producer) *kmsg.AddPartitionsToTxnRequest {
-			req := addingTo("tx", p, 4, "there", 0)
-			req.Transactions[0].VerifyOnly = true
-			return req
-		}, []string{"TRANSACTION_ABORTABLE"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n, c := startWith(t, "there")

@@ -33,16 +33,16 @@ var served = []API{
 	{Key: int16(kmsg.DeleteRecords), Min: 0, Max: 2},
 	{Key: int16(kmsg.InitProducerID), Min: 0, Max: 5},
 	{Key: int16(kmsg.OffsetForLeaderEpoch), Min: 2, Max: 4, Advertised: 2},
+	{Key: int16(kmsg.AddPartitionsToTxn), Min: 0, Max: 3},
+	{Key: int16(kmsg.EndTxn), Min: 0, Max: 5},
 	{Key: int16(kmsg.DescribeLogDirs), Min: 1, Max: 5, Advertised: 1},
 	{Key: int16(kmsg.ElectLeaders), Min: 0, Max: 2},
 	{Key: int16(kmsg.ListPartitionReassignments), Min: 0, Max: 0},
 	{Key: int16(kmsg.DescribeCluster), Min: 0, Max: 2},
 	{Key: int16(kmsg.DescribeProducers), Min: 0, Max: 0},
-	{Key: int16(kmsg.DescribeTopicPartitions), Min: 0, Max: 0},
-	{Key: int16(kmsg.AddPartitionsToTxn), Min: 0, Max: 5},
-	{Key: int16(kmsg.EndTxn), Min: 0, Max: 5},
 	{Key: int16(kmsg.DescribeTransactions), Min: 0, Max: 0},
 	{Key: int16(kmsg.ListTransactions), Min: 0, Max: 2},
+	{Key: int16(kmsg.DescribeTopicPartitions), Min: 0, Max: 0},
 }
 
 func init() {

@@ -185,8 +185,6 @@ func TestCheckBatch_refuses_a_producer_that_cannot_be(t *testing.T) {
 		{"epoch and sequence -1", batchOf(two, producerOf(4, -1, -1)), nil, coded(kerr.InvalidProducerEpoch, "producer 4 has epoch -1, and epochs begin at 0")},
 		{"transactional, and the request is not", batchOf(two, attributes(0x10), producerOf(4, 0, 0)), nil,
 			coded(kerr.TransactionalIDAuthorizationFailed, "the batch is transactional, and the request has no transactional id")},
-		{"transactional", batchOf(two, attributes(0x10), producerOf(4, 0, 0)), transactional(true),
-			coded(kerr.InvalidTxnState, "transactions are not served")},
 	})
 }
 
@@ -225,6 +223,7 @@ func TestCheckBatch_accepts_what_stock_clients_send(t *testing.T) {
 		{"a batch that straddles the wrap", batchOf(plainRecords(4), producerOf(1, 0, math.MaxInt32-1)), nil},
 		{"the transactional bit and no producer", batchOf(two, attributes(0x10)), nil},
 		{"LogAppendTime from a producer", batchOf(two, attributes(0x08)), nil},
+		{"a batch of a transaction", batchOf(two, attributes(0x10), producerOf(4, 0, 0)), transactional(true)},
 		{"a plain batch with a transactional id", batchOf(two, producerOf(1, 0, 0)), transactional(true)},
 		{"Produce 3", batchOf(two), version(3)},
 		{"a record without key, value or headers", batchOf([][]byte{record(kmsg.Record{})}), nil},

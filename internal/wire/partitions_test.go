@@ -283,6 +283,8 @@ func TestHasTopics_and_HasPartitions(t *testing.T) {
 		{"delete_records", true, true}, {"describe_producers", true, true},
 		{"offset_for_leader_epoch", true, true}, {"elect_leaders", true, true},
 		{"describe_log_dirs", false, false}, {"list_partition_reassignments", false, false}, // they name them, and tell no errors of them
+		{"add_partitions_to_txn", true, true}, {"end_txn", false, false},
+		{"describe_transactions", false, false}, {"list_transactions", false, false},
 		{"describe_cluster", false, false}, {"describe_topic_partitions", true, false},
 		{"metadata", true, false}, {"create_topics", true, false}, {"delete_topics", true, false},
 		{"find_coordinator", false, false}, {"api_versions", false, false}, {"init_producer_id", false, false},
