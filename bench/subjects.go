@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Names of subjects in the tables.
+const (
+	nameFloor = "floor"
+	nameKeep  = "floor that keeps"
+	nameOurs  = "fencepost"
+)
+
+// workshop is where programs are built, and what was built there.
+type workshop struct {
+	dir  string // temporary
+	root string // of this repository
+	self string // this program
+}
+
+func newWorkshop() (*workshop, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env GOMOD: %w", err)
+	}
+	mod := strings.TrimSpace(string(out))
+	if filepath.Base(mod) != "go.mod" {
+		return nil, errors.New("this is not run from within the repository, so that nothing can be built")
+	}
+	dir, err := os.MkdirTemp("", "fencepost-bench-")
+	return &workshop{dir: dir, root: filepath.Dir(mod), self: self}, err
+}
+
+func (w *workshop) remove() { os.RemoveAll(w.dir) }
+
+// buildPatience is how long a build may take, with modules to be downloaded.
+const buildPatience = 3 * time.Minute
+
+// build builds the program of a directory and gives its path.
+func (w *workshop) build(ctx context.Context, name, module, pkg string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, buildPatience)
+	defer cancel()
+	path := filepath.Join(w.dir, name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, pkg)
+	cmd.Dir = filepath.Join(w.root, module)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return path, nil
+}
+
+// floor is the floor, or the one that keeps what it reads.
+func (w *workshop) floor(name string) subject {
+	return subject{name, func(ctx context.Context, work work, topic string) (*target, error) {
+		args := []string{modeFloor, "-topic", topic, "-records", strconv.Itoa(work.records), "-size", strconv.Itoa(work.size),
+			"-keep=" + strconv.FormatBool(name == nameKeep), "-silent=" + strconv.FormatBool(work.acks == 0)}
+		t, err := startTarget(ctx, w.self, args...)
+		if t != nil {
+			t.fixed = true
+		}
+		return t, err
+	}}
+}
+
+// chain is the broker within this program, with or without journal and faults.
+func (w *workshop) chain(name string, bare bool) subject {
+	return subject{name, func(ctx context.Context, _ work, _ string) (*target, error) {
+		return startTarget(ctx, w.self, modeChain, "-bare="+strconv.FormatBool(bare))
+	}}
+}
+
+// oursArgs run the command as it is run for a load: anything goes into memory.
+func oursArgs(http string) []string {
+	return []string{"--listen", "127.0.0.1:0", "--http", http, "--log-level", "error", "--memory", "1TB", "--expect", "nothing"}
+}
+
+// ours is the command.
+func ours(path string) subject {
+	return subject{nameOurs, func(ctx context.Context, _ work, _ string) (*target, error) {
+		return startTarget(ctx, path, oursArgs("off")...)
+	}}
+}
+
+// kfake is the broker of that name.
+func kfake(path string) subject {
+	return subject{"kfake", func(ctx context.Context, _ work, _ string) (*target, error) {
+		return startTarget(ctx, path)
+	}}
+}
+
+func startTarget(ctx context.Context, path string, args ...string) (*target, error) {
+	p, err := launch(ctx, 1, path, args...)
+	if err != nil {
+		return nil, err
+	}
+	return &target{address: p.address, pid: p.pid(), stop: p.stop}, nil
+}
+
+// kafka is a Kafka that somebody runs.
+func kafka(address string, pid int) (subject, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return subject{}, fmt.Errorf("%s=%q is no address; write it as HOST:PORT", kafkaVariable, address)
+	}
+	if pid == 0 {
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			return subject{}, fmt.Errorf("%s=%q has no port", kafkaVariable, address)
+		}
+		if pid, err = listenerOf(n); err != nil {
+			return subject{}, err
+		}
+	}
+	return subject{"Apache Kafka", func(context.Context, work, string) (*target, error) {
+		return &target{address: address, pid: pid, stays: true, stop: func() {}}, nil
+	}}, nil
+}
