@@ -128,5 +128,8 @@ func (r *run) store(ctx context.Context, t *target, l *load, step int64, steps i
 	}
 	rows.print(&r.details)
 	r.reach(goalMemory(stored), spreadOf([]float64{s.peakMB()}))
+	if steps > 1 {
+		r.reach(goalLogGrowth, ratios([]sample{s}, []sample{first}, sample.cpuPerGB))
+	}
 	return nil
 }

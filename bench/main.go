@@ -6,6 +6,7 @@
 //	go run ./bench -full            every cell, more rounds: what docs/performance.md holds
 //	go run ./bench -short           a few seconds, for correctness
 //	go run ./bench soak -for 5m     memory, latency, goroutines and descriptors over time
+//	go run ./bench load -addr HOST:PORT      one work on any broker
 //
 // FENCEPOST_KAFKA=HOST:PORT measures a real Apache Kafka beside it. CPU and memory are
 // those of the measured process, read from /proc, so it runs on Linux only.
@@ -45,7 +46,9 @@ func command(ctx context.Context, args []string) error {
 		return runFloor(args[1:])
 	case modeChain:
 		return runChain(args[1:])
-	case "soak":
+	case modeLoad:
+		return runLoad(ctx, args[1:])
+	case modeSoak:
 		return runSoak(ctx, args[1:])
 	}
 	o, err := parseOptions(args)
@@ -61,7 +64,7 @@ func parse(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("%q is not known; want flags (see -h), or first of all the word soak", flags.Arg(0))
+		return fmt.Errorf("%q is not known; want flags (see -h), or first of all the word soak or load", flags.Arg(0))
 	}
 	return nil
 }

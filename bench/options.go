@@ -28,10 +28,10 @@ const kafkaVariable = "FENCEPOST_KAFKA"
 func parseOptions(args []string) (*options, error) {
 	o := &options{kafka: os.Getenv(kafkaVariable)}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.BoolVar(&o.full, "full", false, "every cell and more rounds, some twenty minutes")
+	flags.BoolVar(&o.full, "full", false, "every cell and more rounds, about half an hour")
 	flags.BoolVar(&o.short, "short", false, "a few seconds, for correctness: the figures mean little")
 	flags.IntVar(&o.rounds, "rounds", 0, "rounds of every comparison (default 3; 5 with -full, 1 with -short)")
-	flags.DurationVar(&o.each, "each", 0, "the longest that one sample takes (default 700ms; 3s with -full, 100ms with -short)")
+	flags.DurationVar(&o.each, "each", 0, "the longest that one sample takes (default 500ms; 3s with -full, 100ms with -short)")
 	flags.IntVar(&o.gigabytes, "gb", 0, "how many GB a log is grown to (default 1; 8 with -full; with -short a tenth of one)")
 	flags.IntVar(&o.kafkaPID, "kafka-pid", 0, "process id of the Kafka at "+kafkaVariable+" (default: whoever listens on its port)")
 	only := flags.String("only", "", "measure only sections whose name matches this `regexp`")
@@ -52,9 +52,13 @@ func parseOptions(args []string) (*options, error) {
 
 const gigabyte = 1_000_000_000
 
+// roomFor says how often over what one sample writes has to fit into the memory that is
+// left: a broker that reads it back may take twice as much as it keeps.
+const roomFor = 4
+
 // fillIn sets what no flag has said.
 func (o *options) fillIn() {
-	rounds, each, volume, gb := 3, 700*time.Millisecond, int64(2*gigabyte), 1
+	rounds, each, volume, gb := 3, 500*time.Millisecond, int64(2*gigabyte), 1
 	switch {
 	case o.full:
 		rounds, each, volume, gb = 5, 3*time.Second, 4*gigabyte, 8
@@ -62,6 +66,9 @@ func (o *options) fillIn() {
 		rounds, each, volume = 1, 100*time.Millisecond, 100_000_000
 	}
 	o.volume = volume
+	if left, err := memoryLeft(); err == nil {
+		o.volume = min(volume, left/roomFor)
+	}
 	o.rounds = orDefault(o.rounds, rounds)
 	o.each = orDefault(o.each, each)
 	o.gigabytes = orDefault(o.gigabytes, gb)

@@ -95,7 +95,7 @@ func listenerOf(port int) (pid int, err error) {
 			return strconv.Atoi(strings.Split(link, "/")[2])
 		}
 	}
-	return 0, fmt.Errorf("no process is found that listens on port %d; say it with -kafka-pid", port)
+	return 0, fmt.Errorf("no process is found that listens on port %d; say its process id", port)
 }
 
 // listening gives the inodes of sockets that listen on a port, from a table of

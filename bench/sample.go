@@ -28,10 +28,11 @@ type subject struct {
 type sample struct {
 	tally
 	cpu      time.Duration // of the server, while it was written to
-	peak     int64         // bytes that the server had resident at most, ever
+	peak     int64         // bytes that the server had resident at most, when all was written
+	p50, p99 time.Duration
 	read     tally
 	readCPU  time.Duration
-	p50, p99 time.Duration
+	readPeak int64 // like peak, when all was read back
 }
 
 // What tables and goals are made of. Each is a figure of one sample.
@@ -45,6 +46,7 @@ func (s sample) wallPerBatch() float64 {
 func (s sample) median() float64        { return float64(s.p50.Nanoseconds()) / 1e3 }
 func (s sample) slow() float64          { return float64(s.p99.Nanoseconds()) / 1e3 }
 func (s sample) peakMB() float64        { return float64(s.peak) / 1e6 }
+func (s sample) readPeakMB() float64    { return float64(s.readPeak) / 1e6 }
 func (s sample) readMegabytes() float64 { return float64(s.read.bytes) / 1e6 / s.read.took.Seconds() }
 func (s sample) readCPUPerGB() float64 {
 	return s.readCPU.Seconds() / (float64(s.read.bytes) / gigabyte)
@@ -91,11 +93,12 @@ func (o *options) sampleOf(ctx context.Context, t *target, w work, topic string)
 	if s.cpu, err = cpuWhile(t.pid, func() error { return s.write(ctx, l, o) }); err != nil {
 		return s, err
 	}
-	if w.read {
-		s.readCPU, err = cpuWhile(t.pid, func() (err error) { s.read, err = l.readBack(ctx, t, s.bytes); return err })
+	if _, s.peak, err = memory(t.pid); err != nil || !w.read {
+		return s, err
 	}
+	s.readCPU, err = cpuWhile(t.pid, func() (err error) { s.read, err = l.readBack(ctx, t, s.bytes); return err })
 	if err == nil {
-		_, s.peak, err = memory(t.pid)
+		_, s.readPeak, err = memory(t.pid)
 	}
 	return s, err
 }

@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// modeSoak is the word for a soak.
+const modeSoak = "soak"
+
 // What a soak holds steady: connections are made anew and logs are emptied over and
 // over, so that whatever is not given back adds up.
 const (
@@ -45,7 +48,7 @@ type minute struct {
 }
 
 func runSoak(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
+	flags := flag.NewFlagSet(modeSoak, flag.ContinueOnError)
 	length := flags.Duration("for", 5*time.Minute, "how long")
 	if err := parse(flags, args); err != nil {
 		return err
@@ -201,7 +204,7 @@ func (s *soak) count() (c count, err error) {
 
 // report prints the table, and says what was not steady.
 func (s *soak) report(to io.Writer, after count) error {
-	t := newTable(fmt.Sprintf("%s", s.minute), "MB/s", "resident MB", "p50 us", "p99 us", "p99.9 us", "max us")
+	t := newTable(s.minute.String(), "MB/s", "resident MB", "p50 us", "p99 us", "p99.9 us", "max us")
 	for i, m := range s.minutes {
 		us := func(share float64) string { return number(float64(percentile(m.latencies, share).Nanoseconds()) / 1e3) }
 		t.row(fmt.Sprint(i+1), number(float64(m.bytes)/1e6/m.took.Seconds()), number(float64(m.resident)/1e6), us(0.5), us(0.99), us(0.999), us(1))

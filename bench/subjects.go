@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,17 +110,10 @@ func startTarget(ctx context.Context, path string, args ...string) (*target, err
 
 // kafka is a Kafka that somebody runs.
 func kafka(address string, pid int) (subject, error) {
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return subject{}, fmt.Errorf("%s=%q is no address; write it as HOST:PORT", kafkaVariable, address)
-	}
 	if pid == 0 {
-		n, err := strconv.Atoi(port)
-		if err != nil {
-			return subject{}, fmt.Errorf("%s=%q has no port", kafkaVariable, address)
-		}
-		if pid, err = listenerOf(n); err != nil {
-			return subject{}, err
+		var err error
+		if pid, err = listenerAt(address); err != nil {
+			return subject{}, fmt.Errorf("%s: %w", kafkaVariable, err)
 		}
 	}
 	return subject{"Apache Kafka", func(context.Context, work, string) (*target, error) {
