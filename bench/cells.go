@@ -154,24 +154,46 @@ func (r *run) retention(ctx context.Context) error {
 	return nil
 }
 
-// switchedOn measures what journal and faults cost where none of the rules matches.
+// A switched is something that a broker may be run with or without.
+type switched struct {
+	what    string
+	off, on subject
+	goal    bool
+}
+
+// switchedOn measures what journal and faults cost where none of the rules matches, and
+// what it costs to observe every request for the metrics.
 func (r *run) switchedOn(ctx context.Context) error {
-	without, with := r.shop.chain("without", true), r.shop.chain("with", false)
-	t := newTable("work", "batches/s without", "with", "ratio", "CPU us/batch without", "with", "ratio")
-	r.title("journal and faults")
-	for _, w := range []work{small, large} {
-		fmt.Fprint(r.progress, ".")
-		all, err := r.measureAll(ctx, []subject{without, with}, w)
-		if err != nil {
-			return err
+	r.title("switched on against off")
+	t := newTable("", "work", "batches/s off", "on", "ratio", "CPU us/batch off", "on", "ratio")
+	for _, s := range []switched{
+		{"journal and faults", r.shop.chain("off", true), r.shop.chain("on", false), true},
+		{"metrics", ours(r.path, "off", httpOff), ours(r.path, "on", httpOn), false},
+	} {
+		for _, w := range []work{small, large} {
+			if err := r.switchOn(ctx, t, s, w); err != nil {
+				return err
+			}
 		}
-		cpu := ratios(all[1], all[0], sample.cpuPerBatch)
-		t.row(w.String(), number(medians(all[0], sample.batchRate)), number(medians(all[1], sample.batchRate)), ratios(all[1], all[0], sample.batchRate).String(),
-			number(medians(all[0], sample.cpuPerBatch)), number(medians(all[1], sample.cpuPerBatch)), cpu.String())
+	}
+	t.print(&r.details)
+	return nil
+}
+
+func (r *run) switchOn(ctx context.Context, t *table, s switched, w work) error {
+	fmt.Fprint(r.progress, ".")
+	all, err := r.measureAll(ctx, []subject{s.off, s.on}, w)
+	if err != nil {
+		return err
+	}
+	off, on := all[0], all[1]
+	cpu := ratios(on, off, sample.cpuPerBatch)
+	t.row(s.what, w.String(), number(medians(off, sample.batchRate)), number(medians(on, sample.batchRate)), ratios(on, off, sample.batchRate).String(),
+		number(medians(off, sample.cpuPerBatch)), number(medians(on, sample.cpuPerBatch)), cpu.String())
+	if s.goal {
 		g := goalJournal
 		g.work += fmt.Sprintf(", %d x %s", w.records, bytesOf(w.size))
 		r.reach(g, cpu)
 	}
-	t.print(&r.details)
 	return nil
 }

@@ -53,7 +53,7 @@ func runTable(ctx context.Context, o *options) error {
 	if r.path, err = shop.build(ctx, "fencepost", ".", "./cmd/fencepost"); err != nil {
 		return err
 	}
-	r.ours = ours(r.path)
+	r.ours = ours(r.path, nameOurs, httpOff)
 	if err := r.findOthers(ctx); err != nil {
 		return err
 	}

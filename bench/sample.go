@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -43,13 +44,22 @@ func (s sample) cpuPerBatch() float64 { return float64(s.cpu.Microseconds()) / f
 func (s sample) wallPerBatch() float64 {
 	return float64(s.took.Nanoseconds()) / 1e3 / float64(s.batches)
 }
-func (s sample) median() float64        { return float64(s.p50.Nanoseconds()) / 1e3 }
-func (s sample) slow() float64          { return float64(s.p99.Nanoseconds()) / 1e3 }
 func (s sample) peakMB() float64        { return float64(s.peak) / 1e6 }
 func (s sample) readPeakMB() float64    { return float64(s.readPeak) / 1e6 }
 func (s sample) readMegabytes() float64 { return float64(s.read.bytes) / 1e6 / s.read.took.Seconds() }
 func (s sample) readCPUPerGB() float64 {
 	return s.readCPU.Seconds() / (float64(s.read.bytes) / gigabyte)
+}
+
+func (s sample) median() float64 { return micros(s.p50) }
+func (s sample) slow() float64   { return micros(s.p99) }
+
+// micros is a latency, NaN where there was none: with acks=0 nothing is answered.
+func micros(latency time.Duration) float64 {
+	if latency == 0 {
+		return math.NaN()
+	}
+	return float64(latency.Nanoseconds()) / 1e3
 }
 
 // topics counts the topics of this process, so that each sample has its own.

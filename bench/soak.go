@@ -66,7 +66,7 @@ func runSoak(ctx context.Context, args []string) error {
 		return err
 	}
 	s := &soak{topic: newTopic(), minute: min(time.Minute, *length/4)}
-	if s.process, err = launch(ctx, 2, path, oursArgs("127.0.0.1:0")...); err != nil {
+	if s.process, err = launch(ctx, 2, path, oursArgs(httpOn)...); err != nil {
 		return err
 	}
 	defer s.process.stop()

@@ -15,15 +15,12 @@ const starts = 10
 
 // starting measures how long it takes until a broker serves.
 func (r *run) starting(ctx context.Context) error {
-	all := []subject{
-		{nameFloor, nil}, // nil: only its arguments count here
-		{nameOurs, nil},
-	}
+	names := []string{nameFloor, nameOurs}
 	paths := []string{r.shop.self, r.path}
-	args := [][]string{{modeFloor, "-topic", "none"}, oursArgs("off")}
-	took := make([][]float64, len(all))
+	args := [][]string{{modeFloor, "-topic", "none"}, oursArgs(httpOff)}
+	took := make([][]float64, len(names))
 	for range max(starts, r.rounds) {
-		for i := range all {
+		for i := range names {
 			ms, err := execToListening(ctx, paths[i], args[i])
 			if err != nil {
 				return err
@@ -33,8 +30,8 @@ func (r *run) starting(ctx context.Context) error {
 	}
 	r.title("starting")
 	t := newTable("", "ms")
-	for i := range all {
-		t.row("exec to listening, "+all[i].name, spreadOf(took[i]).String())
+	for i := range names {
+		t.row("exec to listening, "+names[i], spreadOf(took[i]).String())
 	}
 	r.reach(goalExec, spreadOf(took[1]))
 	ack, err := r.firstAck(ctx)

@@ -69,6 +69,12 @@ func TestSample_figures(t *testing.T) {
 	}
 }
 
+func TestSample_without_an_answer_has_no_latency(t *testing.T) {
+	if got := number(sample{}.median()); got != "-" {
+		t.Errorf("the median is %s", got)
+	}
+}
+
 func TestInRounds_turns_about(t *testing.T) {
 	var order []int
 	all, err := inRounds(3, 2, func(i int) (sample, error) {

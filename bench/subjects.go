@@ -19,6 +19,12 @@ const (
 	nameOurs  = "fencepost"
 )
 
+// Values of --http.
+const (
+	httpOff = "off"
+	httpOn  = "127.0.0.1:0"
+)
+
 // workshop is where programs are built, and what was built there.
 type workshop struct {
 	dir  string // temporary
@@ -86,10 +92,10 @@ func oursArgs(http string) []string {
 	return []string{"--listen", "127.0.0.1:0", "--http", http, "--log-level", "error", "--memory", "1TB", "--expect", "nothing"}
 }
 
-// ours is the command.
-func ours(path string) subject {
-	return subject{nameOurs, func(ctx context.Context, _ work, _ string) (*target, error) {
-		return startTarget(ctx, path, oursArgs("off")...)
+// ours is the command, with or without its page and metrics.
+func ours(path, name, http string) subject {
+	return subject{name, func(ctx context.Context, _ work, _ string) (*target, error) {
+		return startTarget(ctx, path, oursArgs(http)...)
 	}}
 }
 
