@@ -19,11 +19,12 @@ func runLoad(ctx context.Context, args []string) error {
 	w := large
 	o := &options{}
 	t := &target{stop: func() {}, stays: true}
-	var acks string
+	var acks, topic string
 	flags := flag.NewFlagSet(modeLoad, flag.ContinueOnError)
 	flags.StringVar(&t.address, "addr", "127.0.0.1:9092", "the broker, `HOST:PORT`")
 	flags.IntVar(&t.pid, "pid", 0, "its process (default: whoever listens on its port)")
 	flags.BoolVar(&t.fixed, "fixed", false, "it answers fixed bytes and knows no topics")
+	flags.StringVar(&topic, "topic", newTopic(), "the topic, which is made; of a server that answers fixed bytes the one in its answers")
 	flags.IntVar(&w.records, "records", w.records, "records in a batch")
 	flags.IntVar(&w.size, "size", w.size, "bytes of a record's value")
 	flags.StringVar(&w.codec, "codec", w.codec, "`none|gzip|snappy|lz4|zstd`")
@@ -46,7 +47,7 @@ func runLoad(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := o.sampleOf(ctx, t, w, newTopic())
+	s, err := o.sampleOf(ctx, t, w, topic)
 	if err != nil {
 		return err
 	}

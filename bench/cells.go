@@ -15,7 +15,7 @@ type comparison struct {
 // compare measures a work on everything that there is.
 func (r *run) compare(ctx context.Context, w work, others []subject) (*comparison, error) {
 	fmt.Fprint(r.progress, ".")
-	c := &comparison{subjects: slices.Concat([]subject{r.shop.floor(nameFloor), r.shop.floor(nameKeep), r.ours}, others)}
+	c := &comparison{subjects: slices.Concat([]subject{r.shop.floor(nameFloor, r.volume), r.shop.floor(nameKeep, r.volume), r.ours}, others)}
 	var err error
 	c.samples, err = r.measureAll(ctx, c.subjects, w)
 	return c, err

@@ -33,8 +33,31 @@ type floor struct {
 	fetch   []byte // the answer to a Fetch
 	other   []byte // the answer to anything else: a correlation id
 
-	mu   sync.Mutex
-	kept [][]byte // never read: it is there so that nothing is given back
+	mu    sync.Mutex // guards what follows
+	spare [][]byte   // pieces that nobody has touched yet
+	kept  [][]byte   // never read: it is there so that nothing is given back
+}
+
+// reserve takes pieces before anything is served. The runtime clears one now and then,
+// though it is new, and a short sample would show little else.
+func (f *floor) reserve(pieces int) {
+	for range pieces {
+		f.spare = append(f.spare, make([]byte, floorPiece))
+	}
+}
+
+// piece is memory for n bytes and more that is never given back.
+func (f *floor) piece(n int) []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var p []byte
+	if last := len(f.spare) - 1; last >= 0 && n <= floorPiece {
+		p, f.spare = f.spare[last], f.spare[:last]
+	} else {
+		p = make([]byte, max(floorPiece, n))
+	}
+	f.kept = append(f.kept, p)
+	return p
 }
 
 // newFloor makes a floor for a work.
@@ -69,6 +92,7 @@ func fetchAnswer(w work, topic string) ([]byte, error) {
 func runFloor(args []string) error {
 	flags := flag.NewFlagSet(modeFloor, flag.ContinueOnError)
 	keep := flags.Bool("keep", false, "copy every frame into memory that is never given back")
+	pieces := flags.Int("pieces", 0, "take so many pieces of 64 MiB of it before the first connection")
 	topic := flags.String("topic", "", "the topic of the answers")
 	w := work{codec: codecNone}
 	flags.IntVar(&w.records, "records", 1, "records of a batch that is read")
@@ -84,6 +108,7 @@ func runFloor(args []string) error {
 	if err != nil {
 		return err
 	}
+	f.reserve(*pieces)
 	return serveUntilEnd(f.serve)
 }
 
@@ -102,14 +127,13 @@ func (f *floor) serve(l net.Listener) error {
 func (f *floor) answerAll(c net.Conn) {
 	defer c.Close()
 	r, w := bufio.NewReaderSize(c, floorReadAhead), bufio.NewWriterSize(c, readAhead)
-	var pieces pieces
-	var answer []byte
+	var left, answer []byte
 	for {
 		key, correlation, body, err := readHead(r)
 		if err != nil {
 			return
 		}
-		if err := f.take(r, &pieces, key, body); err != nil {
+		if err := f.take(r, &left, key, body); err != nil {
 			return
 		}
 		if from := f.answerTo(key); from != nil {
@@ -139,18 +163,18 @@ func readHead(r *bufio.Reader) (key kmsg.Key, correlation [4]byte, body int, err
 	return kmsg.Key(binary.BigEndian.Uint16(head[lengthBytes:])), correlation, body, nil
 }
 
-// take reads the rest of a request, and keeps it if that is wanted.
-func (f *floor) take(r *bufio.Reader, p *pieces, key kmsg.Key, n int) error {
+// take reads the rest of a request, and keeps it if that is wanted, in what is left of
+// the connection's piece.
+func (f *floor) take(r *bufio.Reader, left *[]byte, key kmsg.Key, n int) error {
 	if !f.keep || key != kmsg.Produce {
 		_, err := r.Discard(n)
 		return err
 	}
-	room, isNew := p.room(n)
-	if isNew {
-		f.mu.Lock()
-		f.kept = append(f.kept, p.current[:cap(p.current)])
-		f.mu.Unlock()
+	if len(*left) < n {
+		*left = f.piece(n)
 	}
+	room := (*left)[:n]
+	*left = (*left)[n:]
 	_, err := io.ReadFull(r, room)
 	return err
 }
@@ -165,17 +189,4 @@ func (f *floor) answerTo(key kmsg.Key) []byte {
 		return nil
 	}
 	return f.produce
-}
-
-// pieces hands out memory of one large piece after the other.
-type pieces struct{ current []byte }
-
-// room is n bytes that nobody has; isNew says that they begin a new piece.
-func (p *pieces) room(n int) (room []byte, isNew bool) {
-	if cap(p.current)-len(p.current) < n {
-		p.current, isNew = make([]byte, 0, max(floorPiece, n)), true
-	}
-	at := len(p.current)
-	p.current = p.current[:at+n]
-	return p.current[at:], isNew
 }

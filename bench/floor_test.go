@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -39,7 +40,7 @@ func TestFloor_that_keeps_has_every_byte(t *testing.T) {
 	if _, err := l.run(t.Context(), limit{batches: int64(batches)}); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.kept) != 2 || cap(f.kept[0]) != floorPiece {
+	if len(f.kept) != 2 || len(f.kept[0]) != floorPiece {
 		t.Fatalf("%d pieces", len(f.kept))
 	}
 	last := l.lanes[0].frame.bytes[requestHead:]
@@ -80,6 +81,32 @@ func TestFloor_answers_as_long_as_the_broker(t *testing.T) {
 	lane := l.lanes[0]
 	if got, want := len(lane.conn.answer), len(produceAnswer(l.topic))-lengthBytes; got != want {
 		t.Errorf("the broker answers %d bytes, the floor %d", got, want)
+	}
+}
+
+func TestFloor_takes_the_pieces_that_were_reserved(t *testing.T) {
+	f := &floor{}
+	f.reserve(2)
+	for i, c := range []struct{ asked, got, spare int }{
+		{10, floorPiece, 1}, {floorPiece + 1, floorPiece + 1, 1}, {floorPiece, floorPiece, 0}, {10, floorPiece, 0},
+	} {
+		if got := len(f.piece(c.asked)); got != c.got || len(f.spare) != c.spare || len(f.kept) != i+1 {
+			t.Errorf("for %d bytes a piece of %d; %d are spare and %d kept", c.asked, got, len(f.spare), len(f.kept))
+		}
+	}
+	if n := piecesFor(nameKeep, 10*floorPiece, 2); n != 13 {
+		t.Errorf("%d pieces for ten and two connections", n)
+	}
+}
+
+func TestFloor_of_another_topic_is_found_out(t *testing.T) {
+	f, err := newFloor(small, "another topic", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := opened(t, serving(t, f.serve, true), small)
+	if _, err := l.run(t.Context(), limit{batches: 1}); err == nil || !strings.Contains(err.Error(), "an answer to a Produce has") {
+		t.Errorf("%v", err)
 	}
 }
 

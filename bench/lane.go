@@ -39,12 +39,14 @@ type lane struct {
 	silent  bool // acks=0: nothing is answered
 	fixed   bool // a floor answers, which knows no offsets
 	codeAt  int  // where the error code stands in an answer
+	size    int  // bytes of an answer of a floor
 }
 
 func newLane(c *conn, f *frame, w work, topic string, fixed bool) *lane {
 	return &lane{
 		conn: c, frame: f, window: w.inFlight, silent: w.acks == 0, fixed: fixed,
 		codeAt: answerHeader - lengthBytes + 1 + 1 + len(topic) + 1 + 4, // a count, the topic, a count, the partition
+		size:   len(produceAnswer(topic)) - lengthBytes,
 	}
 }
 
@@ -108,8 +110,8 @@ func (l *lane) receive(t *tally) error {
 		return err
 	}
 	t.latencies = append(t.latencies, time.Since(f.sent))
-	if len(b) < l.codeAt+10 {
-		return fmt.Errorf("an answer to a Produce has %d bytes", len(b))
+	if len(b) < l.codeAt+10 || l.fixed && len(b) != l.size {
+		return fmt.Errorf("an answer to a Produce has %d bytes, and one for this topic that says no error has %d", len(b), l.size)
 	}
 	if code := int16(binary.BigEndian.Uint16(b[l.codeAt:])); code != 0 {
 		return refused(code, b)

@@ -92,16 +92,23 @@ func TestProc_of_this_process(t *testing.T) {
 	if n, err := descriptors(pid); err != nil || n < 3 {
 		t.Errorf("%d descriptors: %v", n, err)
 	}
-	used, err := cpuWhile(pid, func() error { burn(30 * time.Millisecond); return nil })
-	if err != nil || used < tick {
+	used, err := cpuWhile(pid, func() error { return burn(pid, 2*tick) })
+	if err != nil || used < 2*tick {
 		t.Errorf("%v of CPU: %v", used, err)
 	}
 }
 
-// burn uses so much CPU time or more.
-func burn(d time.Duration) {
-	for end := time.Now().Add(d); time.Now().Before(end); {
+// burn works until a process is seen to have used so much CPU time, however busy the
+// machine is, or until that takes too long.
+func burn(pid int, d time.Duration) error {
+	from, err := cpuTime(pid)
+	for late := time.Now().Add(10 * time.Second); err == nil && time.Now().Before(late); {
+		var now time.Duration
+		if now, err = cpuTime(pid); now-from >= d {
+			break
+		}
 	}
+	return err
 }
 
 func TestReadAddresses(t *testing.T) {

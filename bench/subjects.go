@@ -68,9 +68,10 @@ func (w *workshop) build(ctx context.Context, name, module, pkg string) (string,
 }
 
 // floor is the floor, or the one that keeps what it reads.
-func (w *workshop) floor(name string) subject {
+func (w *workshop) floor(name string, volume int64) subject {
 	return subject{name, func(ctx context.Context, work work, topic string) (*target, error) {
 		args := []string{modeFloor, "-topic", topic, "-records", strconv.Itoa(work.records), "-size", strconv.Itoa(work.size),
+			"-pieces", strconv.Itoa(piecesFor(name, volume, work.conns)),
 			"-keep=" + strconv.FormatBool(name == nameKeep), "-silent=" + strconv.FormatBool(work.acks == 0)}
 		t, err := startTarget(ctx, w.self, args...)
 		if t != nil {
@@ -78,6 +79,15 @@ func (w *workshop) floor(name string) subject {
 		}
 		return t, err
 	}}
+}
+
+// piecesFor is how many pieces a floor needs for so many bytes. Each connection leaves the
+// rest of a piece unused.
+func piecesFor(name string, volume int64, conns int) int {
+	if name != nameKeep {
+		return 0
+	}
+	return int(volume/floorPiece) + conns + 1
 }
 
 // chain is the broker within this program, with or without journal and faults.
