@@ -75,10 +75,10 @@ func runSoak(ctx context.Context, args []string) error {
 
 func (s *soak) run(ctx context.Context, length time.Duration) (err error) {
 	t := &target{address: s.process.address, pid: s.process.pid()}
-	if _, err := prepare(ctx, t, large, s.topic); err != nil {
+	if s.before, err = s.count(); err != nil { // when nobody has connected yet
 		return err
 	}
-	if s.before, err = s.settled(ctx, count{}); err != nil {
+	if _, err := prepare(ctx, t, large, s.topic); err != nil {
 		return err
 	}
 	if s.load, err = openLoad(ctx, t, large, s.topic, soakSession); err != nil {
@@ -166,7 +166,7 @@ func (s *soak) settled(ctx context.Context, want count) (c count, err error) {
 	ctx, cancel := context.WithTimeout(ctx, soakSettle)
 	defer cancel()
 	for {
-		if c, err = s.count(); err != nil || want == (count{}) || c.goroutines <= want.goroutines && c.descriptors <= want.descriptors {
+		if c, err = s.count(); err != nil || c.goroutines <= want.goroutines && c.descriptors <= want.descriptors {
 			return c, err
 		}
 		select {

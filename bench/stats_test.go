@@ -155,3 +155,30 @@ func TestLimit_reached(t *testing.T) {
 		}
 	}
 }
+
+func TestSoak_says_what_grew(t *testing.T) {
+	steady := func(resident int64, latency time.Duration) minute {
+		return minute{tally: tally{latencies: []time.Duration{latency}}, resident: resident}
+	}
+	for name, c := range map[string]struct {
+		last  minute
+		after count
+		want  string
+	}{
+		"nothing":     {steady(120, 12), count{10, 11}, ""},
+		"less":        {steady(50, 5), count{9, 10}, ""},
+		"goroutines":  {steady(100, 10), count{12, 11}, "2 goroutines are left over"},
+		"descriptors": {steady(100, 10), count{10, 12}, "1 descriptors are left over"},
+		"memory":      {steady(130, 10), count{10, 11}, "resident memory grew to 1.30 times what it was"},
+		"latency":     {steady(100, 20), count{10, 11}, "the median latency grew to 2.00 times what it was"},
+	} {
+		s := &soak{before: count{10, 11}, minutes: []minute{steady(10, 1), steady(100, 10), c.last}}
+		got := ""
+		if err := s.unsteady(c.after); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
