@@ -181,6 +181,9 @@ var goroutinesIn = regexp.MustCompile(`(?m)^go_goroutines (\d+)$`)
 
 // count asks the broker's metrics and the system.
 func (s *soak) count() (c count, err error) {
+	if c.descriptors, err = descriptors(s.process.pid()); err != nil { // before there is one for the metrics
+		return c, err
+	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: soakSettle}
 	resp, err := client.Get("http://" + s.process.http + "/metrics")
 	if err != nil {
@@ -195,10 +198,7 @@ func (s *soak) count() (c count, err error) {
 	if m == nil {
 		return c, errors.New("the metrics tell no number of goroutines")
 	}
-	if c.goroutines, err = strconv.Atoi(string(m[1])); err != nil {
-		return c, err
-	}
-	c.descriptors, err = descriptors(s.process.pid())
+	c.goroutines, err = strconv.Atoi(string(m[1]))
 	return c, err
 }
 
