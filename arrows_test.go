@@ -29,6 +29,7 @@ var arrows = map[string]struct {
 	"internal/web":      {[]string{"internal/fault", "internal/journal"}, "it shows what the two know"},
 	"":                  {[]string{"internal/..."}, "it builds everything"},
 	"cmd/fencepost":     {[]string{"", "internal/..."}, "it builds everything"},
+	"bench":             {[]string{"internal/broker", "internal/wire", "internal/journal", "internal/fault", "internal/producer"}, "it drives whole processes from outside; it builds a chain of its own only to leave journal and faults out of it, and of producer it uses the sequence arithmetic"},
 	"docs":              {nil, "it holds pages, and a test that runs what they show"},
 	"examples":          {[]string{""}, "they are what a user writes"},
 	"integration":       {[]string{"", "internal/..."}, "it tests everything"},

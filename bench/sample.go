@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// A target is a server that is measured.
+type target struct {
+	address string
+	pid     int
+	fixed   bool   // a floor: it knows no topics, and answers the same bytes each time
+	stays   bool   // it outlives the sample, so its topic is deleted
+	stop    func() // ends it, if it was started for the sample
+}
+
+// A subject is a kind of server.
+type subject struct {
+	name  string
+	start func(ctx context.Context, w work, topic string) (*target, error)
+}
+
+// A sample is what was measured of one subject at one work.
+type sample struct {
+	tally
+	cpu      time.Duration // of the server, while it was written to
+	peak     int64         // bytes that the server had resident at most, when all was written
+	p50, p99 time.Duration
+	read     tally
+	readCPU  time.Duration
+	readPeak int64 // like peak, when all was read back
+}
+
+// What tables and goals are made of. Each is a figure of one sample.
+func (s sample) megabytes() float64   { return float64(s.bytes) / 1e6 / s.took.Seconds() }
+func (s sample) batchRate() float64   { return float64(s.batches) / s.took.Seconds() }
+func (s sample) cpuPerGB() float64    { return s.cpu.Seconds() / (float64(s.bytes) / gigabyte) }
+func (s sample) cpuPerBatch() float64 { return float64(s.cpu.Microseconds()) / float64(s.batches) }
+func (s sample) wallPerBatch() float64 {
+	return float64(s.took.Nanoseconds()) / 1e3 / float64(s.batches)
+}
+func (s sample) peakMB() float64        { return float64(s.peak) / 1e6 }
+func (s sample) readPeakMB() float64    { return float64(s.readPeak) / 1e6 }
+func (s sample) readMegabytes() float64 { return float64(s.read.bytes) / 1e6 / s.read.took.Seconds() }
+func (s sample) readCPUPerGB() float64 {
+	return s.readCPU.Seconds() / (float64(s.read.bytes) / gigabyte)
+}
+
+func (s sample) median() float64 { return micros(s.p50) }
+func (s sample) slow() float64   { return micros(s.p99) }
+
+// micros is a latency, NaN where there was none: with acks=0 nothing is answered.
+func micros(latency time.Duration) float64 {
+	if latency == 0 {
+		return math.NaN()
+	}
+	return float64(latency.Nanoseconds()) / 1e3
+}
+
+// topics counts the topics of this process, so that each sample has its own.
+var topics atomic.Int64
+
+func newTopic() string { return fmt.Sprintf("bench-%d-%d", os.Getpid(), topics.Add(1)) }
+
+// measure takes one sample of a subject, in a process of its own where it can.
+func (o *options) measure(ctx context.Context, by subject, w work) (sample, error) {
+	topic := newTopic()
+	t, err := by.start(ctx, w, topic)
+	if err != nil {
+		return sample{}, fmt.Errorf("%s: %w", by.name, err)
+	}
+	defer t.stop()
+	s, err := o.sampleOf(ctx, t, w, topic)
+	if err != nil {
+		return s, fmt.Errorf("%s, %s: %w", by.name, w, err)
+	}
+	return s, nil
+}
+
+func (o *options) sampleOf(ctx context.Context, t *target, w work, topic string) (s sample, err error) {
+	if !t.fixed {
+		clean, err := prepare(ctx, t, w, topic)
+		if err != nil {
+			return s, err
+		}
+		defer clean()
+	}
+	l, err := openLoad(ctx, t, w, topic, 2*o.each)
+	if err != nil {
+		return s, err
+	}
+	defer l.close()
+	if w.warm {
+		if err := l.warm(ctx); err != nil {
+			return s, err
+		}
+	}
+	if s.cpu, err = cpuWhile(t.pid, func() error { return s.write(ctx, l, o) }); err != nil {
+		return s, err
+	}
+	if _, s.peak, err = memory(t.pid); err != nil || !w.read {
+		return s, err
+	}
+	s.readCPU, err = cpuWhile(t.pid, func() (err error) { s.read, err = l.readBack(ctx, t, s.bytes); return err })
+	if err == nil {
+		_, s.readPeak, err = memory(t.pid)
+	}
+	return s, err
+}
+
+func (s *sample) write(ctx context.Context, l *load, o *options) (err error) {
+	s.tally, err = l.run(ctx, limit{until: time.Now().Add(o.each), bytes: o.volume / int64(len(l.lanes))})
+	slices.Sort(s.latencies)
+	s.p50, s.p99 = percentile(s.latencies, 0.5), percentile(s.latencies, 0.99)
+	s.latencies = nil // of no use any more, and there may be millions
+	return err
+}
+
+// cpuWhile is the CPU time that a process uses while something is done.
+func cpuWhile(pid int, do func() error) (time.Duration, error) {
+	before, err := cpuTime(pid)
+	if err != nil {
+		return 0, err
+	}
+	if err := do(); err != nil {
+		return 0, err
+	}
+	after, err := cpuTime(pid)
+	return after - before, err
+}
+
+// prepare makes the topic of a sample. clean takes it away from a server that stays.
+func prepare(ctx context.Context, t *target, w work, topic string) (clean func(), err error) {
+	c, err := dial(ctx, t.address, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := c.createTopic(ctx, topic, w.topicPartitions(), w.configs); err != nil {
+		return nil, err
+	}
+	return func() {
+		if !t.stays {
+			return
+		}
+		if c, err := dial(ctx, t.address, 0); err == nil {
+			c.deleteTopic(topic) //nolint:errcheck // the sample stands all the same
+			c.Close()
+		}
+	}, nil
+}
+
+// inRounds takes a sample of each of n things once a round, in an order that turns about
+// every round, so that whatever drifts meets all alike. The outcome is by thing and round.
+func inRounds(rounds, n int, take func(i int) (sample, error)) ([][]sample, error) {
+	all := make([][]sample, n)
+	for round := range rounds {
+		for i := range n {
+			if round%2 == 1 {
+				i = n - 1 - i
+			}
+			s, err := take(i)
+			if err != nil {
+				return nil, err
+			}
+			all[i] = append(all[i], s)
+		}
+	}
+	return all, nil
+}
+
+// measureAll measures subjects at one work.
+func (o *options) measureAll(ctx context.Context, by []subject, w work) ([][]sample, error) {
+	return inRounds(o.rounds, len(by), func(i int) (sample, error) { return o.measure(ctx, by[i], w) })
+}
