@@ -1,0 +1,133 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// fetching is one pass over what a Fetch asks for.
+type fetching struct {
+	request *kmsg.FetchRequest
+	targets []target                           // those that are known first
+	known   int                                // how many are
+	told    []kmsg.FetchResponseTopicPartition // one for each target
+	left    int                                // bytes that may still be added
+	bytes   int                                // bytes of records so far
+	failed  bool                               // an answer that is not worth waiting for
+	more    bool                               // records lie behind those that were read, though no limit cut them
+}
+
+// read makes a pass.
+func (b *Broker) read(r *kmsg.FetchRequest) *fetching {
+	f := &fetching{request: r, targets: b.targets(r)}
+	f.told = make([]kmsg.FetchResponseTopicPartition, len(f.targets))
+	f.left = f.limit()
+	for i := range f.targets {
+		t, told := &f.targets[i], &f.told[i]
+		told.Default()
+		told.Partition = t.asked.Partition
+		told.HighWatermark, told.LastStableOffset, told.LogStartOffset = -1, -1, -1
+		told.RecordBatches = []byte{} // never null: clients do not expect it
+		if t.partition == nil {
+			told.ErrorCode = t.refused.Code
+			continue
+		}
+		f.known++
+		if err := f.partition(t, told); err != nil {
+			told.ErrorCode = err.Code
+			f.failed = true
+		}
+		f.left = max(0, f.left) // a negative limit is one for the first partition alone, as in Kafka
+	}
+	return f
+}
+
+// partition reads one partition that is there.
+func (f *fetching) partition(t *target, told *kmsg.FetchResponseTopicPartition) *kerr.Error {
+	if t.refused != nil {
+		return t.refused
+	}
+	if err := f.check(t, told); err != nil {
+		return err
+	}
+	limit := min(int(t.asked.PartitionMaxBytes), f.left)
+	v := t.partition.read(t.asked.FetchOffset, limit)
+	if last := t.asked.LastFetchedEpoch; last == leaderEpoch && t.asked.FetchOffset > v.end {
+		told.DivergingEpoch.Epoch, told.DivergingEpoch.EndOffset = leaderEpoch, v.end
+		v.err, f.failed = nil, true
+	} else if v.err != nil || last > leaderEpoch {
+		return kerr.OffsetOutOfRange
+	} else if len(v.records) > 0 && limit < 0 {
+		return kerr.UnknownServerError
+	} else {
+		f.records(v, limit, told)
+	}
+	told.HighWatermark, told.LastStableOffset, told.LogStartOffset = v.end, v.lastStable(), v.start
+	return nil
+}
+
+// check judges who asks. A broker that follows is no replica of any partition
+// here, and what leads it where it asks from version 16 on is told.
+func (f *fetching) check(t *target, told *kmsg.FetchResponseTopicPartition) *kerr.Error {
+	epoch := t.asked.CurrentLeaderEpoch
+	switch follows := replicaOf(f.request) >= 0; {
+	case epoch > leaderEpoch, follows && epoch >= 0:
+		return kerr.UnknownLeaderEpoch
+	case follows:
+		if f.request.Version >= 16 {
+			told.CurrentLeader.LeaderID, told.CurrentLeader.LeaderEpoch = NodeID, leaderEpoch
+		}
+		return kerr.NotLeaderForPartition
+	}
+	return nil
+}
+
+// replicaOf is the id of the broker that asks, below 0 for a consumer.
+func replicaOf(r *kmsg.FetchRequest) int32 {
+	if r.Version >= 15 {
+		return r.ReplicaState.ID
+	}
+	return r.ReplicaID
+}
+
+// lastStable is where the records end that a reader of committed ones may see
+// (the last stable offset): at the high watermark, as there are no transactions.
+func (v *view) lastStable() int64 { return v.end }
+
+// records puts what was read into the answer.
+func (f *fetching) records(v view, limit int, told *kmsg.FetchResponseTopicPartition) {
+	if f.request.IsolationLevel == 1 {
+		told.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
+	}
+	if f.bytes > 0 { // only the first batch of all comes whole
+		v.records = v.records[:min(len(v.records), limit)]
+	}
+	if len(v.records) > 0 {
+		told.RecordBatches = v.records
+	}
+	f.more = f.more || v.more
+	f.bytes += len(v.records)
+	f.left -= len(v.records)
+}
+
+// answer tells what was read. Partitions that stand side by side share an entry
+// of their topic.
+func (f *fetching) answer() *kmsg.FetchResponse {
+	resp := f.request.ResponseKind().(*kmsg.FetchResponse)
+	resp.Topics = make([]kmsg.FetchResponseTopic, 0, len(f.request.Topics))
+	for start := 0; start < len(f.targets); {
+		topic, end := f.targets[start].topic, start+1
+		for end < len(f.targets) && sameTopic(f.targets[end].topic, topic) {
+			end++
+		}
+		resp.Topics = append(resp.Topics, kmsg.FetchResponseTopic{
+			Topic: topic.Topic, TopicID: topic.TopicID, Partitions: f.told[start:end:end],
+		})
+		start = end
+	}
+	return resp
+}
+
+func sameTopic(a, b *kmsg.FetchRequestTopic) bool {
+	return a == b || a.Topic == b.Topic && a.TopicID == b.TopicID
+}
