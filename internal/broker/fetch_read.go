@@ -100,7 +100,7 @@ func (f *fetching) records(v view, limit int, told *kmsg.FetchResponseTopicParti
 		told.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
 	}
 	if f.bytes > 0 { // only the first batch of all comes whole
-		v.records = v.records[:min(len(v.records), limit)]
+		v.records = v.records[:min(len(v.records), max(limit, 0))]
 	}
 	if len(v.records) > 0 {
 		told.RecordBatches = v.records

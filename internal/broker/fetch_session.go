@@ -44,9 +44,12 @@ type fetchedPartition struct {
 // places in the session's order and index included, the topic's name left out.
 const fetchedPartitionBytes = 320
 
+// sessionBytes is more than the memory of a session without partitions.
+const sessionBytes = 512
+
 // newSession makes a session of what a request asks for.
 func newSession(r *kmsg.FetchRequest) *session {
-	s := &session{epoch: initialEpoch + 1, byID: r.Version >= 13, privileged: replicaOf(r) >= 0}
+	s := &session{cost: sessionBytes, epoch: initialEpoch + 1, byID: r.Version >= 13, privileged: replicaOf(r) >= 0}
 	n := partitionsIn(r)
 	s.order, s.index = make([]*fetchedPartition, 0, n), make(map[partitionKey]*fetchedPartition, n)
 	s.update(r)

@@ -90,6 +90,7 @@ func TestFetch_Limits(t *testing.T) {
 		{"the second partition gets nothing when nothing is left", 3 * size, []place{at(0, 0, all), at(1, 0, all)}, []int{3 * size, 0}},
 		{"the second partition gets nothing after a batch over the limit", 1, []place{at(0, 0, all), at(1, 0, all)}, []int{size, 0}},
 		{"the second partition's first batch is cut at its own limit", all, []place{at(0, 0, 1), at(1, 0, 1)}, []int{size, 1}},
+		{"a negative limit at the end is none", all, []place{at(0, 0, all), at(1, 2, -1)}, []int{3 * size, 0}},
 		{"an empty partition first does not count", 1, []place{at(0, 6, all), at(1, 0, 1)}, []int{0, size}},
 		{"a partition that is not there does not count", 1, []place{at(9, 0, all), at(1, 0, 1)}, []int{size, 0}},
 	} {
@@ -144,6 +145,8 @@ func TestFetch_Errors(t *testing.T) {
 		{"minus one", from("a", 0, -1), "OFFSET_OUT_OF_RANGE"},
 		{"far below the start", from("a", 0, math.MinInt64), "OFFSET_OUT_OF_RANGE"},
 		{"beyond the end of an empty log", from("b", 0, 1), "OFFSET_OUT_OF_RANGE"},
+		{"a negative limit where there are records", place{"a", 0, 0, -1}, "UNKNOWN_SERVER_ERROR"},
+		{"the least limit where there are records", place{"a", 0, 5, math.MinInt32}, "UNKNOWN_SERVER_ERROR"},
 		{"no such partition", from("a", 2, 0), "UNKNOWN_TOPIC_OR_PARTITION"},
 		{"partition minus one", from("a", -1, 0), "UNKNOWN_TOPIC_OR_PARTITION"},
 	} {
