@@ -25,7 +25,9 @@ import (
 // Requests that come here name all of their partitions: what a session leaves
 // out is filled in before, by Sessions.
 //
-// Differences from Apache Kafka: none here.
+// Differences from Apache Kafka: an answer ends at most 1 MiB behind the end of a
+// piece of memory, where Kafka's ends with the segment of the log. Both count as
+// enough for whoever waits.
 
 // maxFetch is the most bytes of records in one answer, as Kafka's
 // fetch.max.bytes has it by default (55 MiB).
@@ -64,7 +66,7 @@ func (b *Broker) fetch(ctx context.Context, conn *wire.Conn, r *kmsg.FetchReques
 
 // complete says that there is nothing to wait for.
 func (f *fetching) complete() bool {
-	return f.failed || f.more || f.bytes >= f.enough() || f.known == 0 || f.request.MaxWaitMillis <= 0
+	return f.failed || f.more || f.bytes >= f.enough() || len(f.records) == 0 || f.request.MaxWaitMillis <= 0
 }
 
 // enough is the bytes that need not wait: no more than may come at all, as Kafka
@@ -76,7 +78,7 @@ func (f *fetching) limit() int { return min(int(f.request.MaxBytes), maxFetch) }
 
 // partitions lists those that are read.
 func (f *fetching) partitions() []*partition {
-	all := make([]*partition, f.known)
+	all := make([]*partition, len(f.records))
 	for i := range all {
 		all[i] = f.targets[i].partition
 	}

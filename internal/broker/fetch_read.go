@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"github.com/fencepostmq/fencepost/internal/log"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -9,8 +10,8 @@ import (
 type fetching struct {
 	request *kmsg.FetchRequest
 	targets []target                           // those that are known first
-	known   int                                // how many are
 	told    []kmsg.FetchResponseTopicPartition // one for each target
+	records []log.Stretch                      // one for each target that is known
 	left    int                                // bytes that may still be added
 	bytes   int                                // bytes of records so far
 	failed  bool                               // an answer that is not worth waiting for
@@ -21,6 +22,7 @@ type fetching struct {
 func (b *Broker) read(r *kmsg.FetchRequest) *fetching {
 	f := &fetching{request: r, targets: b.targets(r)}
 	f.told = make([]kmsg.FetchResponseTopicPartition, len(f.targets))
+	f.records = make([]log.Stretch, 0, len(f.targets))
 	f.left = f.limit()
 	for i := range f.targets {
 		t, told := &f.targets[i], &f.told[i]
@@ -32,7 +34,7 @@ func (b *Broker) read(r *kmsg.FetchRequest) *fetching {
 			told.ErrorCode = t.refused.Code
 			continue
 		}
-		f.known++
+		f.records = append(f.records, log.Stretch{})
 		if err := f.partition(t, told); err != nil {
 			told.ErrorCode = err.Code
 			f.failed = true
@@ -57,10 +59,10 @@ func (f *fetching) partition(t *target, told *kmsg.FetchResponseTopicPartition) 
 		v.err, f.failed = nil, true
 	} else if v.err != nil || last > leaderEpoch {
 		return kerr.OffsetOutOfRange
-	} else if len(v.records) > 0 && limit < 0 {
+	} else if len(v.records.First) > 0 && limit < 0 {
 		return kerr.UnknownServerError
 	} else {
-		f.records(v, limit, told)
+		f.take(v.records, limit, told)
 	}
 	told.HighWatermark, told.LastStableOffset, told.LogStartOffset = v.end, v.lastStable(), v.start
 	return nil
@@ -94,20 +96,18 @@ func replicaOf(r *kmsg.FetchRequest) int32 {
 // (the last stable offset): at the high watermark, as there are no transactions.
 func (v *view) lastStable() int64 { return v.end }
 
-// records puts what was read into the answer.
-func (f *fetching) records(v view, limit int, told *kmsg.FetchResponseTopicPartition) {
+// take counts what was read of the newest target.
+func (f *fetching) take(s log.Stretch, limit int, told *kmsg.FetchResponseTopicPartition) {
 	if f.request.IsolationLevel == 1 {
 		told.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
 	}
 	if f.bytes > 0 { // only the first batch of all comes whole
-		v.records = v.records[:min(len(v.records), max(limit, 0))]
+		s.First = s.First[:min(len(s.First), max(limit, 0))]
 	}
-	if len(v.records) > 0 {
-		told.RecordBatches = v.records
-	}
-	f.more = f.more || v.more
-	f.bytes += len(v.records)
-	f.left -= len(v.records)
+	f.records[len(f.records)-1] = s
+	f.more = f.more || s.More
+	f.bytes += s.Size()
+	f.left -= s.Size()
 }
 
 // answer tells what was read. Partitions that stand side by side share an entry
@@ -115,6 +115,11 @@ func (f *fetching) records(v view, limit int, told *kmsg.FetchResponseTopicParti
 func (f *fetching) answer() *kmsg.FetchResponse {
 	resp := f.request.ResponseKind().(*kmsg.FetchResponse)
 	resp.Topics = make([]kmsg.FetchResponseTopic, 0, len(f.request.Topics))
+	for i := range f.records {
+		if records := f.records[i].Bytes(); len(records) > 0 {
+			f.told[i].RecordBatches = records
+		}
+	}
 	for start := 0; start < len(f.targets); {
 		topic, end := f.targets[start].topic, start+1
 		for end < len(f.targets) && sameTopic(f.targets[end].topic, topic) {

@@ -130,7 +130,12 @@ func (l *targetList) remember(at int) {
 // find is the place of the target of the same partition, -1 if there is none.
 func (l *targetList) find(t *target) int {
 	if len(l.all) < fewTargets {
-		return slices.IndexFunc(l.all, t.same)
+		for i := range l.all {
+			if t.same(&l.all[i]) {
+				return i
+			}
+		}
+		return -1
 	}
 	at, ok := 0, false
 	if t.refused == nil {
@@ -146,7 +151,7 @@ func (l *targetList) find(t *target) int {
 
 // same says whether both are of one partition. What can be read is compared by
 // the partition itself, which costs less than its name.
-func (t *target) same(other target) bool {
+func (t *target) same(other *target) bool {
 	if t.refused == nil && other.refused == nil {
 		return t.partition == other.partition
 	}

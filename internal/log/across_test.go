@@ -34,20 +34,20 @@ func TestLog_ReadAcross(t *testing.T) {
 		"nothing at the end":                    {40, math.MaxInt, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, more, err := l.ReadAcross(c.offset, c.maxBytes)
-			if err != nil || more || !bytes.Equal(got, c.want) {
-				t.Errorf("%d bytes instead of %d, more %v, error %v", len(got), len(c.want), more, err)
+			got, err := l.ReadAcross(c.offset, c.maxBytes)
+			if err != nil || got.More || !bytes.Equal(got.Bytes(), c.want) || got.Size() != len(c.want) {
+				t.Errorf("%d bytes instead of %d, more %v, error %v", got.Size(), len(c.want), got.More, err)
 			}
 		})
 	}
 	for _, offset := range []int64{-1, 41} {
-		if got, more, err := l.ReadAcross(offset, 100); got != nil || more || !errors.Is(err, ErrOutOfRange) {
-			t.Errorf("read at %d: %d bytes, more %v, error %v", offset, len(got), more, err)
+		if got, err := l.ReadAcross(offset, 100); got.Bytes() != nil || got.More || !errors.Is(err, ErrOutOfRange) {
+			t.Errorf("read at %d: %d bytes, more %v, error %v", offset, got.Size(), got.More, err)
 		}
 	}
 }
 
-func TestLog_ReadAcross_CopiesNoMoreThanItMay(t *testing.T) {
+func TestLog_ReadAcross_TakesNoMoreThanItMayFromSeveralPieces(t *testing.T) {
 	const size = maxJoined / 4
 	l := Log{layout: layout{smallest: 3 * size, doubling: 3 * size, largest: 3 * size, spacing: size}}
 	all := bytes.Join(appendN(&l, 7, 1, size), nil) // pieces at 0, 3 and 6
@@ -62,10 +62,13 @@ func TestLog_ReadAcross_CopiesNoMoreThanItMay(t *testing.T) {
 		{2, math.MaxInt, maxJoined, true},
 		{3, math.MaxInt, maxJoined, false}, // that is the end
 		{3, size, size, false},
+		{3, maxJoined + 1, maxJoined, false},
+		{2, maxJoined - 1, maxJoined - 1, false},
+		{2, maxJoined + 1, maxJoined, true},
 	} {
-		got, more, err := l.ReadAcross(c.offset, c.maxBytes)
-		if err != nil || more != c.more || len(got) != c.want || !bytes.HasPrefix(all[c.offset*size:], got) {
-			t.Errorf("read at %d of %d: %d bytes instead of %d, more %v, error %v", c.offset, c.maxBytes, len(got), c.want, more, err)
+		got, err := l.ReadAcross(c.offset, c.maxBytes)
+		if err != nil || got.More != c.more || got.Size() != c.want || !bytes.HasPrefix(all[c.offset*size:], got.Bytes()) {
+			t.Errorf("read at %d of %d: %d bytes instead of %d, more %v, error %v", c.offset, c.maxBytes, got.Size(), c.want, got.More, err)
 		}
 	}
 }
@@ -73,15 +76,15 @@ func TestLog_ReadAcross_CopiesNoMoreThanItMay(t *testing.T) {
 func TestLog_ReadAcross_LeavesALargePieceWhereItIs(t *testing.T) {
 	l := Log{layout: layout{smallest: 2 * maxJoined, doubling: 2 * maxJoined, largest: 2 * maxJoined, spacing: maxJoined}}
 	appendN(&l, 3, 1, maxJoined)
-	got, more, err := l.ReadAcross(0, math.MaxInt)
-	if err != nil || !more || len(got) != 2*maxJoined || &got[0] != &l.pieces[0].buf[0] {
-		t.Errorf("%d bytes, more %v, error %v", len(got), more, err)
+	got, err := l.ReadAcross(0, math.MaxInt)
+	if err != nil || !got.More || got.Size() != 2*maxJoined || &got.Bytes()[0] != &l.pieces[0].buf[0] {
+		t.Errorf("%d bytes, more %v, error %v", got.Size(), got.More, err)
 	}
 }
 
 func TestLog_ReadAcross_WhatItGaveStays(t *testing.T) {
 	l, b := eightBatches()
-	got, _, err := l.ReadAcross(10, math.MaxInt)
+	got, err := l.ReadAcross(10, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +92,7 @@ func TestLog_ReadAcross_WhatItGaveStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	appendN(l, 8, 5, 100)
-	if !bytes.Equal(got, bytes.Join(b[2:], nil)) {
+	if !bytes.Equal(got.Bytes(), bytes.Join(b[2:], nil)) {
 		t.Error("what a reader was given changed")
 	}
 }
