@@ -12,8 +12,8 @@ import (
 // Fetch, versions 4 to 18 (sessions from 7, topic ids from 13).
 //
 // The first batch of the first partition that has data comes whole whatever the
-// limits say; what follows is cut at them, in the middle of a batch if need be.
-// A fetch that finds fewer than min bytes waits for more, up to max wait; an
+// limits say. What follows is cut at them, in the middle of a batch if need be,
+// but a partition whose first batch does not fit is not begun. A fetch that finds fewer than min bytes waits for more, up to max wait; an
 // error in one of its partitions, or its topic being deleted, ends the wait. An
 // unknown partition does not, as long as a known one stands beside it.
 //
@@ -66,7 +66,7 @@ func (b *Broker) fetch(ctx context.Context, conn *wire.Conn, r *kmsg.FetchReques
 
 // complete says that there is nothing to wait for.
 func (f *fetching) complete() bool {
-	return f.failed || f.more || f.bytes >= f.enough() || len(f.records) == 0 || f.request.MaxWaitMillis <= 0
+	return f.failed || f.more || max(f.bytes, f.available) >= f.enough() || len(f.records) == 0 || f.request.MaxWaitMillis <= 0
 }
 
 // enough is the bytes that need not wait: no more than may come at all, as Kafka

@@ -173,3 +173,33 @@ func TestFetch_LimitsKnowNoPiecesOfMemory(t *testing.T) {
 		want(t, "bytes", len(n.poll(req).wantAnswered(0)[0].RecordBatches), whole-1)
 	})
 }
+
+// A batch that is over the limit of a partition counts as much as the limit, and
+// one that is over what an answer has left ends the wait: more can never come.
+func TestFetch_WhatHasNoPlaceCountsToo(t *testing.T) {
+	small, large := len(plain(1).bytes()), len(plain(1).sized(1000).bytes())
+	for _, tt := range []struct {
+		name           string
+		min, max, most int // min bytes, and the limits of the answer and of the second partition
+		answered       time.Duration
+		bytes          []int
+	}{
+		{"the limit of the partition is just enough", small + 400, 1 << 20, 400, 0, []int{small, 0}},
+		{"the limit of the partition is one byte short", small + 401, 1 << 20, 400, time.Second, []int{small, 0}},
+		{"the limit of the answer is reached", small + 401, small + 401, 1 << 20, 0, []int{small, 0}},
+		{"the limit of the partition is the lesser", small + 401, small + 401, 400, time.Second, []int{small, 0}},
+		{"all has a place and is enough", small + large, 1 << 20, 1 << 20, 0, []int{small, large}},
+		{"all has a place and is one byte short", small + large + 1, 1 << 20, 1 << 20, time.Second, []int{small, large}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, n *node, c *client) {
+				c.store("a", 0, plain(1))
+				c.store("a", 1, plain(1).sized(1000))
+				req := c.waiting(int32(tt.min), second, from("a", 0, 0), place{"a", 1, 0, int32(tt.most)})
+				req.MaxBytes = int32(tt.max)
+				told := n.poll(req).wantAnswered(tt.answered)
+				want(t, "bytes", []int{len(told[0].RecordBatches), len(told[1].RecordBatches)}, tt.bytes)
+			})
+		})
+	}
+}

@@ -8,14 +8,15 @@ import (
 
 // fetching is one pass over what a Fetch asks for.
 type fetching struct {
-	request *kmsg.FetchRequest
-	targets []target                           // those that are known first
-	told    []kmsg.FetchResponseTopicPartition // one for each target
-	records []log.Stretch                      // one for each target that is known
-	left    int                                // bytes that may still be added
-	bytes   int                                // bytes of records so far
-	failed  bool                               // an answer that is not worth waiting for
-	more    bool                               // records lie behind those that were read, though no limit cut them
+	request   *kmsg.FetchRequest
+	targets   []target                           // those that are known first
+	told      []kmsg.FetchResponseTopicPartition // one for each target
+	records   []log.Stretch                      // one for each target that is known
+	left      int                                // bytes that may still be added
+	bytes     int                                // bytes of records so far
+	available int                                // bytes that there are to be read, of each partition up to its own limit
+	failed    bool                               // an answer that is not worth waiting for
+	more      bool                               // records lie behind those that were read, though no limit cut them
 }
 
 // read makes a pass.
@@ -26,10 +27,7 @@ func (b *Broker) read(r *kmsg.FetchRequest) *fetching {
 	f.left = f.limit()
 	for i := range f.targets {
 		t, told := &f.targets[i], &f.told[i]
-		told.Default()
-		told.Partition = t.asked.Partition
-		told.HighWatermark, told.LastStableOffset, told.LogStartOffset = -1, -1, -1
-		told.RecordBatches = []byte{} // never null: clients do not expect it
+		tellNothing(told, t.asked.Partition)
 		if t.partition == nil {
 			told.ErrorCode = t.refused.Code
 			continue
@@ -44,6 +42,14 @@ func (b *Broker) read(r *kmsg.FetchRequest) *fetching {
 	return f
 }
 
+// tellNothing is what is told of a partition that cannot be read.
+func tellNothing(told *kmsg.FetchResponseTopicPartition, partition int32) {
+	told.Default()
+	told.Partition = partition
+	told.HighWatermark, told.LastStableOffset, told.LogStartOffset = -1, -1, -1
+	told.RecordBatches = []byte{} // never null: clients do not expect it
+}
+
 // partition reads one partition that is there.
 func (f *fetching) partition(t *target, told *kmsg.FetchResponseTopicPartition) *kerr.Error {
 	if t.refused != nil {
@@ -52,24 +58,29 @@ func (f *fetching) partition(t *target, told *kmsg.FetchResponseTopicPartition) 
 	if err := f.check(t, told); err != nil {
 		return err
 	}
-	limit := min(int(t.asked.PartitionMaxBytes), f.left)
+	most := int(t.asked.PartitionMaxBytes)
+	limit := min(most, f.left)
 	v := t.partition.read(t.asked.FetchOffset, limit)
-	if last := t.asked.LastFetchedEpoch; last == leaderEpoch && t.asked.FetchOffset > v.end {
+	switch last := t.asked.LastFetchedEpoch; {
+	case last == leaderEpoch && t.asked.FetchOffset > v.end:
 		told.DivergingEpoch.Epoch, told.DivergingEpoch.EndOffset = leaderEpoch, v.end
-		v.err, f.failed = nil, true
-	} else if v.err != nil || last > leaderEpoch {
+		f.failed = true
+	case v.err != nil, last > leaderEpoch:
 		return kerr.OffsetOutOfRange
-	} else if len(v.records.First) > 0 && limit < 0 {
-		return kerr.UnknownServerError
-	} else {
-		f.take(v.records, limit, told)
+	case len(v.records.First) > 0 && limit < 0:
+		return kerr.UnknownServerError // Kafka's read fails
+	default:
+		if f.request.IsolationLevel == 1 {
+			told.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
+		}
+		f.take(v.records, most, limit)
 	}
 	told.HighWatermark, told.LastStableOffset, told.LogStartOffset = v.end, v.lastStable(), v.start
 	return nil
 }
 
 // check judges who asks. A broker that follows is no replica of any partition
-// here, and what leads it where it asks from version 16 on is told.
+// here; from version 16 on it is told who leads.
 func (f *fetching) check(t *target, told *kmsg.FetchResponseTopicPartition) *kerr.Error {
 	epoch := t.asked.CurrentLeaderEpoch
 	switch follows := replicaOf(f.request) >= 0; {
@@ -96,13 +107,12 @@ func replicaOf(r *kmsg.FetchRequest) int32 {
 // (the last stable offset): at the high watermark, as there are no transactions.
 func (v *view) lastStable() int64 { return v.end }
 
-// take counts what was read of the newest target.
-func (f *fetching) take(s log.Stretch, limit int, told *kmsg.FetchResponseTopicPartition) {
-	if f.request.IsolationLevel == 1 {
-		told.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
-	}
-	if f.bytes > 0 { // only the first batch of all comes whole
-		s.First = s.First[:min(len(s.First), max(limit, 0))]
+// take counts what was read of the newest target, of which most bytes are wanted
+// and limit may be given.
+func (f *fetching) take(s log.Stretch, most, limit int) {
+	f.available += min(s.Size(), most)
+	if f.bytes > 0 && len(s.First) > limit { // only the first batch of all comes whole
+		s.First, s.More = nil, limit < most // the answer is full
 	}
 	f.records[len(f.records)-1] = s
 	f.more = f.more || s.More

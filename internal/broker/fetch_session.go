@@ -47,24 +47,30 @@ const fetchedPartitionBytes = 320
 // sessionBytes is more than the memory of a session without partitions.
 const sessionBytes = 512
 
-// newSession makes a session of what a request asks for.
+// newSession makes a session of what a request asks for. There is nothing that
+// it could forget.
 func newSession(r *kmsg.FetchRequest) *session {
 	s := &session{cost: sessionBytes, epoch: initialEpoch + 1, byID: r.Version >= 13, privileged: replicaOf(r) >= 0}
 	n := partitionsIn(r)
 	s.order, s.index = make([]*fetchedPartition, 0, n), make(map[partitionKey]*fetchedPartition, n)
-	s.update(r)
+	s.add(r)
 	return s
 }
 
-// update takes over what a request changes: partitions that it names are added
-// or changed, and then those that it forgets are taken out.
-func (s *session) update(r *kmsg.FetchRequest) {
+// add takes in the partitions that a request names.
+func (s *session) add(r *kmsg.FetchRequest) {
 	for i := range r.Topics {
 		t := &r.Topics[i]
 		for j := range t.Partitions {
 			s.ask(t, &t.Partitions[j])
 		}
 	}
+}
+
+// update takes over what a request changes: partitions that it names are added
+// or changed, and then those that it forgets are taken out.
+func (s *session) update(r *kmsg.FetchRequest) {
+	s.add(r)
 	for i := range r.ForgottenTopics {
 		t := &r.ForgottenTopics[i]
 		for _, n := range t.Partitions {

@@ -117,6 +117,13 @@ func TestSessions_SayNothingOfWhatIsForgotten(t *testing.T) {
 	})
 }
 
+func TestSessions_BeginWithAllThatIsNamedWhateverIsForgotten(t *testing.T) {
+	inSessions(t, func(t *testing.T, n *node, s *sessionClient) {
+		s.forget("a", 0).wantNext([]place{from("a", 0, 3)}, "a-0 NONE 0..6 [3]")
+		s.wantNext(nil, "a-0 NONE 0..6 [3]")
+	})
+}
+
 func TestSessions_EndWithoutPartitions(t *testing.T) {
 	inSessions(t, func(t *testing.T, n *node, s *sessionClient) {
 		s.wantNext([]place{from("a", 0, 3)}, "a-0 NONE 0..6 [3]")
