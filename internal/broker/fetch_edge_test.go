@@ -9,7 +9,7 @@ import (
 )
 
 func TestFetch_APartitionNamedTwiceCountsAsItIsNamedLast(t *testing.T) {
-	const many = 3 * fewTargets
+	const many = 50
 	for _, tt := range []struct {
 		name string
 		ask  func() []place
@@ -36,7 +36,7 @@ func TestFetch_APartitionNamedTwiceCountsAsItIsNamedLast(t *testing.T) {
 }
 
 func TestFetch_ManyPartitionsOneOfWhichIsNamedTwice(t *testing.T) {
-	const partitions = 2 * fewTargets
+	const partitions = 200
 	n, c := startWith(t)
 	n.make("wide", partitions, nil)
 	var places []place

@@ -166,3 +166,21 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+// A client that begins one large session after the other gets so many as have
+// room, and no memory beyond.
+func TestSessionCache_OneLargeSessionAfterTheOther(t *testing.T) {
+	c := newSessionCache(1)
+	large := sized(maxSessionPartitions, false)
+	room := int(maxSessionBytes / large.cost)
+	for i := range 3 * room {
+		s := sized(1, false)
+		s.cost = large.cost
+		if id := c.add(s, time.Unix(0, 0)); (id != 0) != (i < room) {
+			t.Fatalf("session %d of %d that have room got id %d", i+1, room, id)
+		}
+	}
+	if c.cost > maxSessionBytes || room < 10 {
+		t.Errorf("%d sessions of %d partitions cost %d bytes", room, maxSessionPartitions, c.cost)
+	}
+}

@@ -33,26 +33,58 @@ func keyOf(topic string, id [16]byte, partition int32) partitionKey {
 // targets finds the partitions that a request asks for, each once: those that
 // are known and then those that are not.
 func (b *Broker) targets(r *kmsg.FetchRequest) []target {
-	list := targetList{all: make([]target, 0, partitionsIn(r))}
-	unknown := false
+	n := partitionsIn(r)
+	all, seen, odd := make([]target, 0, n), seenPartitions{}, false
 	for i := range r.Topics {
 		asked := &r.Topics[i]
 		t, refused := b.fetchedTopic(asked, r.Version)
 		for j := range asked.Partitions {
 			next := target{topic: asked, asked: &asked.Partitions[j], partition: t.partition(asked.Partitions[j].Partition), refused: refused}
-			if next.partition == nil {
-				unknown = true
-				if t != nil {
-					next.refused = kerr.UnknownTopicOrPartition
-				}
+			if t != nil && next.partition == nil {
+				next.refused = kerr.UnknownTopicOrPartition
 			}
-			list.add(next)
+			all = append(all, next)
+			odd = odd || n > 1 && (next.refused != nil || seen.add(t, next.asked.Partition))
 		}
 	}
-	if unknown {
-		slices.SortStableFunc(list.all, knownFirst)
+	if odd {
+		all = once(all)
+		slices.SortStableFunc(all, knownFirst)
 	}
-	return list.all
+	return all
+}
+
+// seenPartitions has a bit for each partition of some topics. It tells at little
+// cost that a request names none twice, which is all but always so.
+type seenPartitions map[*topic][]uint64
+
+// add notes a partition that the topic has, and says whether it was there before.
+func (s seenPartitions) add(t *topic, partition int32) bool {
+	bits := s[t]
+	if missing := 1 + int(partition/64) - len(bits); missing > 0 { // the topic may have grown since
+		bits = append(bits, make([]uint64, max(missing, len(t.all())/64))...)
+		s[t] = bits
+	}
+	word, bit := &bits[partition/64], uint64(1)<<(partition%64)
+	before := *word&bit != 0
+	*word |= bit
+	return before
+}
+
+// once leaves a single target of each partition: as it is named last, in the
+// place where it is named first.
+func once(all []target) (kept []target) {
+	index := make(map[partitionKey]int, len(all))
+	for i := range all {
+		key := keyOf(all[i].topic.Topic, all[i].topic.TopicID, all[i].asked.Partition)
+		if at, ok := index[key]; ok {
+			kept[at] = all[i]
+			continue
+		}
+		index[key] = len(kept)
+		kept = append(kept, all[i])
+	}
+	return kept
 }
 
 func partitionsIn(r *kmsg.FetchRequest) (n int) {
@@ -88,74 +120,3 @@ func (b *Broker) fetchedTopic(asked *kmsg.FetchRequestTopic, version int16) (*to
 	}
 	return nil, kerr.UnknownTopicOrPartition
 }
-
-// fewTargets is how many targets are compared one by one. Among more of them a
-// map finds those that are named twice.
-const fewTargets = 16
-
-// A targetList is targets without a second one of any partition.
-type targetList struct {
-	all     []target
-	read    map[*partition]int   // places in all of those that can be read, once there are more than a few
-	refused map[partitionKey]int // and of the others
-}
-
-// add appends a target, or puts it in the place of the one of its partition: a
-// partition counts as it was named last, where it was named first.
-func (l *targetList) add(t target) {
-	if at := l.find(&t); at >= 0 {
-		l.all[at] = t
-		return
-	}
-	l.all = append(l.all, t)
-	switch n := len(l.all); {
-	case n > fewTargets:
-		l.remember(n - 1)
-	case n == fewTargets:
-		l.read, l.refused = make(map[*partition]int, cap(l.all)), map[partitionKey]int{}
-		for i := range l.all {
-			l.remember(i)
-		}
-	}
-}
-
-func (l *targetList) remember(at int) {
-	if t := &l.all[at]; t.refused == nil {
-		l.read[t.partition] = at
-	} else {
-		l.refused[t.key()] = at
-	}
-}
-
-// find is the place of the target of the same partition, -1 if there is none.
-func (l *targetList) find(t *target) int {
-	if len(l.all) < fewTargets {
-		for i := range l.all {
-			if t.same(&l.all[i]) {
-				return i
-			}
-		}
-		return -1
-	}
-	at, ok := 0, false
-	if t.refused == nil {
-		at, ok = l.read[t.partition]
-	} else {
-		at, ok = l.refused[t.key()]
-	}
-	if !ok {
-		return -1
-	}
-	return at
-}
-
-// same says whether both are of one partition. What can be read is compared by
-// the partition itself, which costs less than its name.
-func (t *target) same(other *target) bool {
-	if t.refused == nil && other.refused == nil {
-		return t.partition == other.partition
-	}
-	return t.asked.Partition == other.asked.Partition && t.key() == other.key()
-}
-
-func (t *target) key() partitionKey { return keyOf(t.topic.Topic, t.topic.TopicID, t.asked.Partition) }
