@@ -63,7 +63,7 @@ func Run(options ...Option) (*Broker, error) {
 	}
 	b := &Broker{seed: c.seed, broker: broker.New(c.broker)}
 	b.faults = fault.New(c.seed, b.broker)
-	b.journal = journal.New(b.faults, journal.Options{Seed: c.seed, Identity: c.identity})
+	b.journal = journal.New(b.broker.Sessions(b.faults), journal.Options{Seed: c.seed, Identity: c.identity})
 	b.server = wire.NewServer(b.journal, b.broker.TopicName, c.log)
 	if err := b.setUp(c); err != nil {
 		b.Close()

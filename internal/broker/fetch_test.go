@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -75,7 +76,7 @@ func TestFetch_Limits(t *testing.T) {
 		{"no limit", all, []place{at(0, 0, all), at(1, 0, all)}, []int{3 * size, 2 * size}},
 		{"the first batch comes whole over a partition's limit of 1", all, []place{at(0, 0, 1)}, []int{size}},
 		{"the first batch comes whole over a partition's limit of 0", all, []place{at(0, 0, 0)}, []int{size}},
-		{"the first batch comes whole over a negative limit", all, []place{at(0, 0, -1)}, []int{size}},
+		{"a limit is one for the first partition alone if it is negative", -1, []place{at(0, 6, all), at(1, 0, all)}, []int{0, size}},
 		{"the first batch comes whole over a limit of 1", 1, []place{at(0, 0, all)}, []int{size}},
 		{"the first batch comes whole over a limit of 0", 0, []place{at(0, 0, all)}, []int{size}},
 		{"the first batch comes whole from the middle", 1, []place{at(0, 2, 1)}, []int{size}},
@@ -85,12 +86,15 @@ func TestFetch_Limits(t *testing.T) {
 		{"the second batch is cut at the limit", size + 500, []place{at(0, 0, all)}, []int{size + 500}},
 		{"the lesser limit counts", size + 700, []place{at(0, 0, size+200)}, []int{size + 200}},
 		{"the lesser limit counts the other way", size + 200, []place{at(0, 0, size+700)}, []int{size + 200}},
-		{"the second partition gets what is left", 3*size + 500, []place{at(0, 0, all), at(1, 0, all)}, []int{3 * size, 500}},
+		{"the second partition gets what is left", 4*size + 500, []place{at(0, 0, all), at(1, 0, all)}, []int{3 * size, size + 500}},
+		{"the second partition is not begun where its first batch has no place", 4*size - 1, []place{at(0, 0, all), at(1, 0, all)}, []int{3 * size, 0}},
 		{"the second partition gets nothing when nothing is left", 3 * size, []place{at(0, 0, all), at(1, 0, all)}, []int{3 * size, 0}},
 		{"the second partition gets nothing after a batch over the limit", 1, []place{at(0, 0, all), at(1, 0, all)}, []int{size, 0}},
-		{"the second partition's first batch is cut at its own limit", all, []place{at(0, 0, 1), at(1, 0, 1)}, []int{size, 1}},
+		{"the second partition is not begun where its first batch is over its own limit", all, []place{at(0, 0, 1), at(1, 0, size-1)}, []int{size, 0}},
+		{"the second partition is cut at its own limit", all, []place{at(0, 0, 1), at(1, 0, size+1)}, []int{size, size + 1}},
+		{"a negative limit at the end is none", all, []place{at(0, 0, all), at(1, 2, -1)}, []int{3 * size, 0}},
 		{"an empty partition first does not count", 1, []place{at(0, 6, all), at(1, 0, 1)}, []int{0, size}},
-		{"a partition that is not there does not count", 1, []place{at(9, 0, all), at(1, 0, 1)}, []int{0, size}},
+		{"a partition that is not there does not count", 1, []place{at(9, 0, all), at(1, 0, 1)}, []int{size, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := threeBatches(t)
@@ -98,9 +102,9 @@ func TestFetch_Limits(t *testing.T) {
 				req := c.fetching(version, tt.places...)
 				req.MaxBytes = tt.max
 				var got []int
-				for i, told := range fetchedFrom(c.ask(req)) {
+				for _, told := range fetchedFrom(c.ask(req)) {
 					got = append(got, len(told.RecordBatches))
-					whole := c.everything("a", told.Partition%2, tt.places[i].offset)
+					whole := c.everything("a", told.Partition%2, offsetOf(told.Partition, tt.places))
 					if !bytes.HasPrefix(whole, told.RecordBatches) {
 						t.Errorf("partition %d: what came is not how the log begins there", told.Partition)
 					}
@@ -109,6 +113,13 @@ func TestFetch_Limits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// offsetOf is the offset that is asked for in a partition, each of which is asked
+// for once.
+func offsetOf(partition int32, places []place) int64 {
+	at := slices.IndexFunc(places, func(p place) bool { return p.partition == partition })
+	return places[at].offset
 }
 
 func TestFetch_ManyBatchesOverManyPieces(t *testing.T) {
@@ -136,6 +147,8 @@ func TestFetch_Errors(t *testing.T) {
 		{"minus one", from("a", 0, -1), "OFFSET_OUT_OF_RANGE"},
 		{"far below the start", from("a", 0, math.MinInt64), "OFFSET_OUT_OF_RANGE"},
 		{"beyond the end of an empty log", from("b", 0, 1), "OFFSET_OUT_OF_RANGE"},
+		{"a negative limit where there are records", place{"a", 0, 0, -1}, "UNKNOWN_SERVER_ERROR"},
+		{"the least limit where there are records", place{"a", 0, 5, math.MinInt32}, "UNKNOWN_SERVER_ERROR"},
 		{"no such partition", from("a", 2, 0), "UNKNOWN_TOPIC_OR_PARTITION"},
 		{"partition minus one", from("a", -1, 0), "UNKNOWN_TOPIC_OR_PARTITION"},
 	} {
@@ -162,11 +175,11 @@ func wantFetchError(t *testing.T, told kmsg.FetchResponseTopicPartition, code st
 func TestFetch_AnErrorLeavesTheOtherPartitionsAlone(t *testing.T) {
 	c := threeBatches(t)
 	told := fetchedFrom(c.ask(c.fetching(fetchVersion, from("no such", 0, 0), from("a", 9, 0), from("a", 0, 7), from("a", 1, 0), from("b", 0, 0))))
-	wantFetchError(t, told[0], "UNKNOWN_TOPIC_OR_PARTITION")
-	wantFetchError(t, told[1], "UNKNOWN_TOPIC_OR_PARTITION")
-	wantFetchError(t, told[2], "OFFSET_OUT_OF_RANGE")
-	want(t, "batches", offsetsIn(told[3].RecordBatches), []int64{0, 1})
-	wantCode(t, told[4].ErrorCode, "NONE")
+	wantFetchError(t, told[0], "OFFSET_OUT_OF_RANGE")
+	want(t, "batches", offsetsIn(told[1].RecordBatches), []int64{0, 1})
+	wantCode(t, told[2].ErrorCode, "NONE")
+	wantFetchError(t, told[3], "UNKNOWN_TOPIC_OR_PARTITION")
+	wantFetchError(t, told[4], "UNKNOWN_TOPIC_OR_PARTITION")
 }
 
 func TestFetch_UnknownTopics(t *testing.T) {
@@ -240,20 +253,4 @@ func TestFetch_ReadCommitted(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestFetch_TellsThatThereAreNoSessions(t *testing.T) {
-	c := threeBatches(t)
-	for version := int16(7); version <= newest(t, kmsg.Fetch); version++ {
-		req := c.fetching(version, from("a", 0, 0))
-		req.SessionEpoch = 0 // asks for one
-		resp := c.ask(req).(*kmsg.FetchResponse)
-		wantCode(t, resp.ErrorCode, "NONE")
-		want(t, "session and partitions", []int32{resp.SessionID, int32(len(fetchedFrom(resp)))}, []int32{0, 1})
-
-		req.SessionID, req.SessionEpoch = 5, 1
-		resp = c.ask(req).(*kmsg.FetchResponse)
-		wantCode(t, resp.ErrorCode, "FETCH_SESSION_ID_NOT_FOUND")
-		want(t, "topics", len(resp.Topics), 0)
-	}
 }

@@ -199,8 +199,8 @@ func TestFetch_DeletingTheTopicEndsTheWait(t *testing.T) {
 		pass(30 * time.Millisecond)
 		c.ask(deleting(6, "a"))
 		told := p.wantAnswered(30 * time.Millisecond)
-		wantFetchError(t, told[0], "UNKNOWN_TOPIC_OR_PARTITION")
-		wantCode(t, told[1].ErrorCode, "NONE")
+		wantCode(t, told[0].ErrorCode, "NONE")
+		wantFetchError(t, told[1], "UNKNOWN_TOPIC_OR_PARTITION")
 	})
 }
 

@@ -33,7 +33,7 @@ type node struct {
 func start(t testing.TB, o Options) *node {
 	t.Helper()
 	b := New(o)
-	n := &node{Broker: b, t: t, server: wire.NewServer(b, b.TopicName, zap.NewNop())}
+	n := &node{Broker: b, t: t, server: wire.NewServer(b.Sessions(b), b.TopicName, zap.NewNop())}
 	t.Cleanup(n.stop)
 	return n
 }

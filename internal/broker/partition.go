@@ -94,9 +94,8 @@ func (p *partition) offsets() (start, end int64) {
 // A view is what a read found.
 type view struct {
 	start, end int64
-	records    []byte // the log's own memory: read only
-	more       bool   // maxBytes was not reached, and neither was the log's end
-	err        error  // log.ErrOutOfRange
+	records    log.Stretch // the log's own memory: read only
+	err        error       // log.ErrOutOfRange
 }
 
 // read reads from an offset on.
@@ -104,11 +103,7 @@ func (p *partition) read(offset int64, maxBytes int) view {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	v := view{start: p.log.Start(), end: p.log.End()}
-	v.records, v.err = p.log.Read(offset, maxBytes)
-	if n := len(v.records); n > 0 && n < maxBytes {
-		newest := p.log.Batch(v.end - 1)
-		v.more = &v.records[n-1] != &newest[len(newest)-1]
-	}
+	v.records, v.err = p.log.ReadAcross(offset, maxBytes)
 	return v
 }
 

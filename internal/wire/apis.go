@@ -23,7 +23,7 @@ type API struct {
 // tests read it.
 var served = []API{
 	{Key: int16(kmsg.Produce), Min: 3, Max: 13},
-	{Key: int16(kmsg.Fetch), Min: 4, Max: 17, Advertised: 4},
+	{Key: int16(kmsg.Fetch), Min: 4, Max: 18, Advertised: 4},
 	{Key: int16(kmsg.ListOffsets), Min: 1, Max: 11, Advertised: 1},
 	{Key: int16(kmsg.Metadata), Min: 0, Max: 13},
 	{Key: int16(kmsg.FindCoordinator), Min: 0, Max: 6},

@@ -18,7 +18,7 @@ var wantServed = []struct {
 	advertised int16
 }{
 	{0, "Produce", "produce", 3, 13, 0},
-	{1, "Fetch", "fetch", 4, 17, 4},
+	{1, "Fetch", "fetch", 4, 18, 4},
 	{2, "ListOffsets", "list_offsets", 1, 11, 1},
 	{3, "Metadata", "metadata", 0, 13, 0},
 	{10, "FindCoordinator", "find_coordinator", 0, 6, 0},

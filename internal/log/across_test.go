@@ -1,0 +1,98 @@
+package log
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+)
+
+// three batches of 100 bytes and 5 offsets to a piece: pieces at 0, 15 and 30.
+func eightBatches() (*Log, [][]byte) {
+	l := Log{layout: threePerPiece}
+	return &l, appendN(&l, 8, 5, 100)
+}
+
+func TestLog_ReadAcross(t *testing.T) {
+	l, b := eightBatches()
+	all := bytes.Join(b, nil)
+	for name, c := range map[string]struct {
+		offset   int64
+		maxBytes int
+		want     []byte
+	}{
+		"all pieces":                            {0, math.MaxInt, all},
+		"all pieces at their size":              {0, 800, all},
+		"into the last piece":                   {0, 799, all[:799]},
+		"into the second piece":                 {0, 301, all[:301]},
+		"no further than the first":             {0, 300, all[:300]},
+		"from the last batch of a piece on":     {14, math.MaxInt, all[200:]},
+		"from the second piece on":              {15, 350, all[300:650]},
+		"the last piece alone":                  {30, math.MaxInt, all[600:]},
+		"the first batch whole for no bytes":    {12, 0, b[2]},
+		"the first batch whole for fewer bytes": {12, -1, b[2]},
+		"nothing at the end":                    {40, math.MaxInt, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := l.ReadAcross(c.offset, c.maxBytes)
+			if err != nil || got.More || !bytes.Equal(got.Bytes(), c.want) || got.Size() != len(c.want) {
+				t.Errorf("%d bytes instead of %d, more %v, error %v", got.Size(), len(c.want), got.More, err)
+			}
+		})
+	}
+	for _, offset := range []int64{-1, 41} {
+		if got, err := l.ReadAcross(offset, 100); got.Bytes() != nil || got.More || !errors.Is(err, ErrOutOfRange) {
+			t.Errorf("read at %d: %d bytes, more %v, error %v", offset, got.Size(), got.More, err)
+		}
+	}
+}
+
+func TestLog_ReadAcross_TakesNoMoreThanItMayFromSeveralPieces(t *testing.T) {
+	const size = maxJoined / 4
+	l := Log{layout: layout{smallest: 3 * size, doubling: 3 * size, largest: 3 * size, spacing: size}}
+	all := bytes.Join(appendN(&l, 7, 1, size), nil) // pieces at 0, 3 and 6
+	for _, c := range []struct {
+		offset   int64
+		maxBytes int
+		want     int // bytes
+		more     bool
+	}{
+		{0, math.MaxInt, maxJoined, true},
+		{0, maxJoined, maxJoined, false},
+		{2, math.MaxInt, maxJoined, true},
+		{3, math.MaxInt, maxJoined, false}, // that is the end
+		{3, size, size, false},
+		{3, maxJoined + 1, maxJoined, false},
+		{2, maxJoined - 1, maxJoined - 1, false},
+		{2, maxJoined + 1, maxJoined, true},
+	} {
+		got, err := l.ReadAcross(c.offset, c.maxBytes)
+		if err != nil || got.More != c.more || got.Size() != c.want || !bytes.HasPrefix(all[c.offset*size:], got.Bytes()) {
+			t.Errorf("read at %d of %d: %d bytes instead of %d, more %v, error %v", c.offset, c.maxBytes, got.Size(), c.want, got.More, err)
+		}
+	}
+}
+
+func TestLog_ReadAcross_LeavesALargePieceWhereItIs(t *testing.T) {
+	l := Log{layout: layout{smallest: 2 * maxJoined, doubling: 2 * maxJoined, largest: 2 * maxJoined, spacing: maxJoined}}
+	appendN(&l, 3, 1, maxJoined)
+	got, err := l.ReadAcross(0, math.MaxInt)
+	if err != nil || !got.More || got.Size() != 2*maxJoined || &got.Bytes()[0] != &l.pieces[0].buf[0] {
+		t.Errorf("%d bytes, more %v, error %v", got.Size(), got.More, err)
+	}
+}
+
+func TestLog_ReadAcross_WhatItGaveStays(t *testing.T) {
+	l, b := eightBatches()
+	got, err := l.ReadAcross(10, math.MaxInt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Trim(l.End()); err != nil {
+		t.Fatal(err)
+	}
+	appendN(l, 8, 5, 100)
+	if !bytes.Equal(got.Bytes(), bytes.Join(b[2:], nil)) {
+		t.Error("what a reader was given changed")
+	}
+}
