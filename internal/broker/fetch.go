@@ -13,9 +13,12 @@ import (
 //
 // The first batch of the first partition that has data comes whole whatever the
 // limits say. What follows is cut at them, in the middle of a batch if need be,
-// but a partition whose first batch does not fit is not begun. A fetch that finds fewer than min bytes waits for more, up to max wait; an
+// but a partition whose first batch does not fit is not begun.
+//
+// A fetch that finds fewer than min bytes waits for more, up to max wait; an
 // error in one of its partitions, or its topic being deleted, ends the wait. An
-// unknown partition does not, as long as a known one stands beside it.
+// unknown partition does not, as long as a known one stands beside it. A reader of
+// committed records sees none from the last stable offset on, and waits there.
 //
 // What is known is answered first, in the order of the request, and what is
 // unknown behind it. A partition that is named twice counts as it is named last.

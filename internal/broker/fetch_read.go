@@ -60,7 +60,7 @@ func (f *fetching) partition(t *target, told *kmsg.FetchResponseTopicPartition) 
 	}
 	most := int(t.asked.PartitionMaxBytes)
 	limit := min(most, f.left)
-	v := t.partition.read(t.asked.FetchOffset, limit)
+	v := t.partition.read(t.asked.FetchOffset, limit, f.request.IsolationLevel)
 	switch last := t.asked.LastFetchedEpoch; {
 	case last == leaderEpoch && t.asked.FetchOffset > v.end:
 		told.DivergingEpoch.Epoch, told.DivergingEpoch.EndOffset = leaderEpoch, v.end
@@ -70,12 +70,11 @@ func (f *fetching) partition(t *target, told *kmsg.FetchResponseTopicPartition) 
 	case len(v.records.First) > 0 && limit < 0:
 		return kerr.UnknownServerError // Kafka's read fails
 	default:
-		if f.request.IsolationLevel == 1 {
-			told.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
-		}
+		told.AbortedTransactions = v.aborted
+		f.failed = f.failed || v.beyond // the records may be long in coming
 		f.take(v.records, most, limit)
 	}
-	told.HighWatermark, told.LastStableOffset, told.LogStartOffset = v.end, v.lastStable(), v.start
+	told.HighWatermark, told.LastStableOffset, told.LogStartOffset = v.end, v.stable, v.start
 	return nil
 }
 
@@ -102,10 +101,6 @@ func replicaOf(r *kmsg.FetchRequest) int32 {
 	}
 	return r.ReplicaID
 }
-
-// lastStable is where the records end that a reader of committed ones may see
-// (the last stable offset): at the high watermark, as there are no transactions.
-func (v *view) lastStable() int64 { return v.end }
 
 // take counts what was read of the newest target, of which most bytes are wanted
 // and limit may be given.

@@ -7,6 +7,7 @@ import (
 	"github.com/fencepostmq/fencepost/internal/producer"
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // A partition is a log and the memory of the producers that wrote it.
@@ -94,16 +95,25 @@ func (p *partition) offsets() (start, end int64) {
 // A view is what a read found.
 type view struct {
 	start, end int64
+	stable     int64       // the last stable offset
 	records    log.Stretch // the log's own memory: read only
 	err        error       // log.ErrOutOfRange
+
+	// For a reader of committed records: what it has to leave out, and whether it
+	// asks from beyond what it may see.
+	aborted []kmsg.FetchResponseTopicPartitionAbortedTransaction
+	beyond  bool
 }
 
-// read reads from an offset on.
-func (p *partition) read(offset int64, maxBytes int) view {
+// read reads what a reader of this isolation level may see, from an offset on.
+func (p *partition) read(offset int64, maxBytes int, isolation int8) view {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v := view{start: p.log.Start(), end: p.log.End()}
-	v.records, v.err = p.log.ReadAcross(offset, maxBytes)
+	v := view{start: p.log.Start(), end: p.log.End(), stable: p.stableLocked()}
+	v.records, v.err = p.log.ReadAcross(offset, p.reachLocked(isolation), maxBytes)
+	if isolation == readCommitted {
+		v.aborted, v.beyond = p.abortedLocked(offset, v.end), offset > v.stable
+	}
 	return v
 }
 
@@ -121,6 +131,7 @@ func (p *partition) trim(offset int64) (start int64, err error) {
 	if !p.deleted { // else all of it was given back
 		p.memory.give(before - p.log.Size())
 	}
+	p.forgetLocked()
 	return p.log.Start(), nil
 }
 

@@ -39,9 +39,16 @@ func (s *Stretch) Bytes() []byte {
 }
 
 // ReadAcross is Read, but what it gives does not end with a piece of memory: up
-// to maxJoined bytes are taken from several. Nothing is copied before Bytes,
+// to maxJoined bytes are taken from several. It ends before until, where a batch
+// has to begin, or at End if that comes first. Nothing is copied before Bytes,
 // which may be called whenever the caller likes.
-func (l *Log) ReadAcross(offset int64, maxBytes int) (s Stretch, err error) {
+func (l *Log) ReadAcross(offset, until int64, maxBytes int) (s Stretch, err error) {
+	if offset >= until && offset <= l.end && offset >= l.start {
+		return s, nil
+	}
+	if until < l.end {
+		maxBytes = min(maxBytes, l.between(offset, until))
+	}
 	s.First, err = l.Read(offset, maxBytes)
 	if err != nil || len(s.First) == 0 || len(s.First) >= maxBytes {
 		return s, err
@@ -58,4 +65,21 @@ func (l *Log) ReadAcross(offset int64, maxBytes int) (s Stretch, err error) {
 	}
 	s.More = next < len(l.pieces) && s.Size() < maxBytes
 	return s, nil
+}
+
+// between is the bytes of the batches from the one that holds from up to, and not
+// including, the one that begins at to; 0 if from is not in the log.
+func (l *Log) between(from, to int64) int {
+	if from < l.start || to <= from {
+		return 0
+	}
+	p, pos := l.locate(from)
+	last, end := l.locate(to)
+	n := end - pos
+	for i := range l.pieces {
+		if q := &l.pieces[i]; q.base() >= p.base() && q.base() < last.base() {
+			n += len(q.buf)
+		}
+	}
+	return n
 }

@@ -34,14 +34,14 @@ func TestLog_ReadAcross(t *testing.T) {
 		"nothing at the end":                    {40, math.MaxInt, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := l.ReadAcross(c.offset, c.maxBytes)
+			got, err := l.ReadAcross(c.offset, math.MaxInt64, c.maxBytes)
 			if err != nil || got.More || !bytes.Equal(got.Bytes(), c.want) || got.Size() != len(c.want) {
 				t.Errorf("%d bytes instead of %d, more %v, error %v", got.Size(), len(c.want), got.More, err)
 			}
 		})
 	}
 	for _, offset := range []int64{-1, 41} {
-		if got, err := l.ReadAcross(offset, 100); got.Bytes() != nil || got.More || !errors.Is(err, ErrOutOfRange) {
+		if got, err := l.ReadAcross(offset, math.MaxInt64, 100); got.Bytes() != nil || got.More || !errors.Is(err, ErrOutOfRange) {
 			t.Errorf("read at %d: %d bytes, more %v, error %v", offset, got.Size(), got.More, err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestLog_ReadAcross_TakesNoMoreThanItMayFromSeveralPieces(t *testing.T) {
 		{2, maxJoined - 1, maxJoined - 1, false},
 		{2, maxJoined + 1, maxJoined, true},
 	} {
-		got, err := l.ReadAcross(c.offset, c.maxBytes)
+		got, err := l.ReadAcross(c.offset, math.MaxInt64, c.maxBytes)
 		if err != nil || got.More != c.more || got.Size() != c.want || !bytes.HasPrefix(all[c.offset*size:], got.Bytes()) {
 			t.Errorf("read at %d of %d: %d bytes instead of %d, more %v, error %v", c.offset, c.maxBytes, got.Size(), c.want, got.More, err)
 		}
@@ -76,7 +76,7 @@ func TestLog_ReadAcross_TakesNoMoreThanItMayFromSeveralPieces(t *testing.T) {
 func TestLog_ReadAcross_LeavesALargePieceWhereItIs(t *testing.T) {
 	l := Log{layout: layout{smallest: 2 * maxJoined, doubling: 2 * maxJoined, largest: 2 * maxJoined, spacing: maxJoined}}
 	appendN(&l, 3, 1, maxJoined)
-	got, err := l.ReadAcross(0, math.MaxInt)
+	got, err := l.ReadAcross(0, math.MaxInt64, math.MaxInt)
 	if err != nil || !got.More || got.Size() != 2*maxJoined || &got.Bytes()[0] != &l.pieces[0].buf[0] {
 		t.Errorf("%d bytes, more %v, error %v", got.Size(), got.More, err)
 	}
@@ -84,7 +84,7 @@ func TestLog_ReadAcross_LeavesALargePieceWhereItIs(t *testing.T) {
 
 func TestLog_ReadAcross_WhatItGaveStays(t *testing.T) {
 	l, b := eightBatches()
-	got, err := l.ReadAcross(10, math.MaxInt)
+	got, err := l.ReadAcross(10, math.MaxInt64, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,5 +94,24 @@ func TestLog_ReadAcross_WhatItGaveStays(t *testing.T) {
 	appendN(l, 8, 5, 100)
 	if !bytes.Equal(got.Bytes(), bytes.Join(b[2:], nil)) {
 		t.Error("what a reader was given changed")
+	}
+}
+
+func TestLog_ReadAcross_EndsBeforeUntil(t *testing.T) {
+	l, b := eightBatches()
+	until := int64(0)
+	for first := range b { // offsets of batches, five records each
+		offset := int64(first) * 5
+		for last := range b {
+			until = int64(last) * 5
+			want := bytes.Join(b[min(first, last):last], nil)
+			got, err := l.ReadAcross(offset, until, math.MaxInt)
+			if err != nil || !bytes.Equal(got.Bytes(), want) || got.More {
+				t.Errorf("from %d until %d: %d bytes instead of %d, more %v, error %v", offset, until, got.Size(), len(want), got.More, err)
+			}
+		}
+	}
+	if _, err := l.ReadAcross(l.End()+1, until, math.MaxInt); !errors.Is(err, ErrOutOfRange) {
+		t.Errorf("beyond the end: %v", err)
 	}
 }
