@@ -32,7 +32,12 @@ var served = []API{
 	{Key: int16(kmsg.DeleteTopics), Min: 1, Max: 6, Advertised: 1},
 	{Key: int16(kmsg.DeleteRecords), Min: 0, Max: 2},
 	{Key: int16(kmsg.InitProducerID), Min: 0, Max: 5},
+	{Key: int16(kmsg.DescribeConfigs), Min: 1, Max: 4, Advertised: 1},
+	{Key: int16(kmsg.AlterConfigs), Min: 0, Max: 2},
+	{Key: int16(kmsg.CreatePartitions), Min: 0, Max: 3},
+	{Key: int16(kmsg.IncrementalAlterConfigs), Min: 0, Max: 1},
 	{Key: int16(kmsg.DescribeProducers), Min: 0, Max: 0},
+	{Key: int16(kmsg.ListConfigResources), Min: 0, Max: 1},
 }
 
 func init() {

@@ -27,7 +27,12 @@ var wantServed = []struct {
 	{20, "DeleteTopics", "delete_topics", 1, 6, 1},
 	{21, "DeleteRecords", "delete_records", 0, 2, 0},
 	{22, "InitProducerId", "init_producer_id", 0, 5, 0},
+	{32, "DescribeConfigs", "describe_configs", 1, 4, 1},
+	{33, "AlterConfigs", "alter_configs", 0, 2, 0},
+	{37, "CreatePartitions", "create_partitions", 0, 3, 0},
+	{44, "IncrementalAlterConfigs", "incremental_alter_configs", 0, 1, 0},
 	{61, "DescribeProducers", "describe_producers", 0, 0, 0},
+	{74, "ListConfigResources", "list_config_resources", 0, 1, 0},
 }
 
 func TestServed_lists_every_API_with_its_versions(t *testing.T) {

@@ -186,7 +186,8 @@ func decodeAnswer(frame []byte, resp kmsg.Response, v int16, correlation int32) 
 // before them, are flexible (the "flexibleVersions" of Kafka's message
 // definitions).
 var flexibleFrom = map[int16]int16{
-	0: 9, 1: 12, 2: 6, 3: 9, 10: 3, 18: 3, 19: 5, 20: 4, 21: 2, 22: 2, 61: 0,
+	0: 9, 1: 12, 2: 6, 3: 9, 10: 3, 18: 3, 19: 5, 20: 4, 21: 2, 22: 2, 32: 4, 33: 2, 37: 2, 44: 1,
+	61: 0, 74: 0,
 }
 
 // frameOf is a whole request, its length included, with client id "tester".
