@@ -63,8 +63,11 @@ type Broker struct {
 	topics     map[string]*topic
 	byID       map[[16]byte]*topic
 	partitions int // of all topics
-	nextID     int64
-	txns       map[string]*identity
+	// set is the configs of what is no topic, each set replaced as a whole.
+	set         map[resource]map[string]string
+	configBytes int // of all configs, also those of topics
+	nextID      int64
+	txns        map[string]*identity
 }
 
 // firstProducerID is the first producer id that is given out. Ids below are
@@ -81,6 +84,7 @@ func New(o Options) *Broker {
 		options: o, memory: memory{limit: o.Memory, log: o.Log}, random: rand.New(rand.NewPCG(o.Seed, 0)), nextID: firstProducerID,
 		topics: map[string]*topic{}, byID: map[[16]byte]*topic{}, txns: map[string]*identity{},
 	}
+	b.set = map[resource]map[string]string{allBrokers: {"min.insync.replicas": "1"}} // as a new cluster of Kafka
 	id := b.uuidLocked()
 	b.clusterID = base64.RawURLEncoding.EncodeToString(id[:])
 	return b
@@ -121,8 +125,18 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.deleteRecords(r))
 	case *kmsg.InitProducerIDRequest:
 		return answer(b.initProducerID(r))
+	case *kmsg.DescribeConfigsRequest:
+		return answer(b.describeConfigs(req.Conn, r))
+	case *kmsg.AlterConfigsRequest:
+		return answer(b.alterConfigs(r))
+	case *kmsg.CreatePartitionsRequest:
+		return answer(b.createPartitions(r))
+	case *kmsg.IncrementalAlterConfigsRequest:
+		return answer(b.incrementalAlterConfigs(r))
 	case *kmsg.DescribeProducersRequest:
 		return answer(b.describeProducers(r))
+	case *kmsg.ListConfigResourcesRequest:
+		return answer(b.listConfigResources(r))
 	}
 	panic("package wire serves " + kmsg.NameForKey(req.Body.Key()) + ", and the broker does not")
 }

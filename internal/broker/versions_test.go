@@ -95,10 +95,42 @@ var samples = map[kmsg.Key]sample{
 			want(t, "id and epoch", []int64{r.ProducerID, int64(r.ProducerEpoch)}, []int64{firstProducerID, 0})
 		},
 	},
+	kmsg.DescribeConfigs: {
+		func(_ *client, v int16) kmsg.Request {
+			return describingConfigs(v, resource{ofTopic, "there"}, "retention.ms")
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "configs", configsIn(resp), []string{"retention.ms=604800000"})
+		},
+	},
+	kmsg.AlterConfigs: {
+		func(_ *client, v int16) kmsg.Request { return altering(v, resource{ofTopic, "there"}, "flush.ms=7") },
+		func(t *testing.T, resp kmsg.Response) { want(t, "told", altered(resp), []string{"there NONE null"}) },
+	},
+	kmsg.CreatePartitions: {
+		func(_ *client, v int16) kmsg.Request { return growing(v, more("there", 3)) },
+		func(t *testing.T, resp kmsg.Response) { want(t, "told", grown(resp), []string{"there NONE null"}) },
+	},
+	kmsg.IncrementalAlterConfigs: {
+		func(_ *client, v int16) kmsg.Request {
+			return operating(v, resource{ofTopic, "there"}, "set flush.ms=7")
+		},
+		func(t *testing.T, resp kmsg.Response) { want(t, "told", altered(resp), []string{"there NONE null"}) },
+	},
 	kmsg.DescribeProducers: {
 		func(*client, int16) kmsg.Request { return describing("there", 0) },
 		func(t *testing.T, resp kmsg.Response) {
 			want(t, "producers", len(resp.(*kmsg.DescribeProducersResponse).Topics[0].Partitions[0].ActiveProducers), 1)
+		},
+	},
+	kmsg.ListConfigResources: {
+		func(_ *client, v int16) kmsg.Request { return listingResources(v, ofTopic) },
+		func(t *testing.T, resp kmsg.Response) {
+			expected := []string{"2 there"}
+			if resp.GetVersion() == 0 { // which lists client metrics, of which there are none
+				expected = nil
+			}
+			want(t, "resources", resourcesIn(resp), expected)
 		},
 	},
 }
