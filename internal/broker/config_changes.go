@@ -78,9 +78,9 @@ func (b *Broker) alterOne(c *configChange, validateOnly bool) *refusal {
 	case kmsg.ConfigResourceTypeBroker:
 		return b.alterBrokerLocked(c, validateOnly)
 	case kmsg.ConfigResourceTypeGroupConfig:
-		return b.alterGroupLocked(c, validateOnly)
+		return b.alterKeptLocked(c, keptGroups, validateOnly)
 	case kmsg.ConfigResourceTypeClientMetrics:
-		return b.alterMetricsLocked(c, validateOnly)
+		return b.alterKeptLocked(c, keptMetrics, validateOnly)
 	}
 	return refuse(kerr.InvalidRequest, "Unknown resource type %d", c.kind)
 }
@@ -122,11 +122,8 @@ func (b *Broker) alterBrokerLocked(c *configChange, validateOnly bool) *refusal 
 	at := allBrokers
 	if c.name != "" {
 		at = thisBroker
-		switch id, err := strconv.ParseInt(c.name, 10, 32); {
-		case err != nil:
-			return refuse(kerr.InvalidRequest, "Node id must be an integer, but it is: %s", c.name)
-		case id != NodeID:
-			return refuse(kerr.InvalidRequest, "Unexpected broker id, expected %d, but received %s", NodeID, c.name)
+		if r := checkNodeID(c.name, "Node id must be an integer, but it is: %s", "Unexpected broker id, expected %d, but received %s"); r != nil {
+			return r
 		}
 	}
 	next, r := c.apply(brokerConfig, b.set[at])
@@ -143,6 +140,18 @@ func (b *Broker) alterBrokerLocked(c *configChange, validateOnly bool) *refusal 
 		return r
 	}
 	b.followLocked()
+	return nil
+}
+
+// checkNodeID wants the number of the one broker; what is said otherwise depends
+// on who asks.
+func checkNodeID(name, noNumber, another string) *refusal {
+	switch id, err := strconv.ParseInt(name, 10, 32); {
+	case err != nil:
+		return refuse(kerr.InvalidRequest, noNumber, name)
+	case id != NodeID:
+		return refuse(kerr.InvalidRequest, another, NodeID, name)
+	}
 	return nil
 }
 
@@ -185,35 +194,31 @@ func (c *configChange) checkInSync(at resource, now, next map[string]string) *re
 	return nil
 }
 
-func (b *Broker) alterGroupLocked(c *configChange, validateOnly bool) *refusal {
-	next, r := c.apply(groupConfig, b.set[c.resource])
-	if r != nil {
-		return r
-	}
-	if c.name == "" {
-		return refuse(kerr.InvalidRequest, "Default group resources are not allowed.")
-	}
-	if r := checkNames(next, groupConfig, kerr.InvalidConfig, "Unknown group config name: %s"); r != nil {
-		return r
-	}
-	if r := readAll(next, groupConfig, nil); r != nil || validateOnly {
-		return r
-	}
-	return b.setLocked(c.resource, next)
+// A keptKind is a kind of resource whose configs are only kept, and what is said
+// to one without a name and to a name of a config that there is not.
+type keptKind struct {
+	table            map[string]*config
+	unnamed, unknown string
+	code             *kerr.Error // of unknown
 }
 
-func (b *Broker) alterMetricsLocked(c *configChange, validateOnly bool) *refusal {
-	next, r := c.apply(metricsConfig, b.set[c.resource])
+var (
+	keptGroups  = keptKind{groupConfig, "Default group resources are not allowed.", "Unknown group config name: %s", kerr.InvalidConfig}
+	keptMetrics = keptKind{metricsConfig, "Subscription name can't be empty", "Unknown client metrics configuration: %s", kerr.InvalidRequest}
+)
+
+func (b *Broker) alterKeptLocked(c *configChange, kind keptKind, validateOnly bool) *refusal {
+	next, r := c.apply(kind.table, b.set[c.resource])
 	if r != nil {
 		return r
 	}
 	if c.name == "" {
-		return refuse(kerr.InvalidRequest, "Subscription name can't be empty")
+		return refuse(kerr.InvalidRequest, "%s", kind.unnamed)
 	}
-	if r := checkNames(next, metricsConfig, kerr.InvalidRequest, "Unknown client metrics configuration: %s"); r != nil {
+	if r := checkNames(next, kind.table, kind.code, kind.unknown); r != nil {
 		return r
 	}
-	if r := readAll(next, metricsConfig, nil); r != nil || validateOnly {
+	if r := readAll(next, kind.table, nil); r != nil || validateOnly {
 		return r
 	}
 	return b.setLocked(c.resource, next)

@@ -2,7 +2,6 @@ package broker
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -20,9 +19,9 @@ import (
 // something here or that clients ask for, a third of Kafka's. There are no loggers.
 // The message on an unknown type says which. The documentation is our own.
 
-// maxConfigsTold is the most configs that one answer tells of, those of 5,000
+// maxConfigsTold is the most configs that one answer tells of, those of 1,350
 // topics: a small request may name one topic many times.
-const maxConfigsTold = 200_000
+const maxConfigsTold = 50_000
 
 func (b *Broker) describeConfigs(c *wire.Conn, r *kmsg.DescribeConfigsRequest) kmsg.Response {
 	for i := range r.Resources {
@@ -112,11 +111,8 @@ func (b *Broker) configsOfBroker(c *wire.Conn, name string) (configView, []*conf
 		v := configView{own: configLayer{kmsg.ConfigSourceDynamicDefaultBrokerConfig, set}, alone: true}
 		return v, slices.DeleteFunc(sorted(brokerConfig, unknown(set)...), func(c *config) bool { _, ok := set[c.name]; return !ok }), nil
 	}
-	switch id, err := strconv.ParseInt(name, 10, 32); {
-	case err != nil:
-		return configView{}, nil, refuse(kerr.InvalidRequest, "Broker id must be an integer, but it is: %s", name)
-	case id != NodeID:
-		return configView{}, nil, refuse(kerr.InvalidRequest, "Unexpected broker id, expected %d or empty string, but received %s", NodeID, name)
+	if r := checkNodeID(name, noBrokerID, "Unexpected broker id, expected %d or empty string, but received %s"); r != nil {
+		return configView{}, nil, r
 	}
 	set, above := b.setOf(thisBroker)
 	v := configView{own: above[0], above: append(above[1:], configLayer{kmsg.ConfigSourceStaticBrokerConfig, b.static(c)})}
@@ -128,11 +124,7 @@ func checkLogger(name string) *refusal {
 	if name == "" {
 		return refuse(kerr.InvalidRequest, "Broker id must not be empty")
 	}
-	switch id, err := strconv.ParseInt(name, 10, 32); {
-	case err != nil:
-		return refuse(kerr.InvalidRequest, "Broker id must be an integer, but it is: %s", name)
-	case id != NodeID:
-		return refuse(kerr.InvalidRequest, "Unexpected broker id, expected %d but received %s", NodeID, name)
-	}
-	return nil
+	return checkNodeID(name, noBrokerID, "Unexpected broker id, expected %d but received %s")
 }
+
+const noBrokerID = "Broker id must be an integer, but it is: %s"
