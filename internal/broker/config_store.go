@@ -9,8 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// logDirs is where the broker says that it keeps its logs. It keeps them in memory.
-const logDirs = "/dev/shm/fencepost"
+// logDirs is the log.dirs of a broker that keeps its logs in memory.
+const logDirs = "memory"
 
 // aboveLocked is what the broker sets for the configs that follow its own: what
 // was set for it stands above what was set for the cluster.

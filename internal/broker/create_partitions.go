@@ -12,8 +12,8 @@ import (
 // has to be above the present one; an assignment has to name the one broker for
 // each new partition.
 //
-// Difference from Apache Kafka: there is a limit to the partitions of a topic and
-// of all topics.
+// Difference from Apache Kafka: there is a limit to the partitions of a topic,
+// also to what it has after several requests, and to those of all topics.
 
 func (b *Broker) createPartitions(r *kmsg.CreatePartitionsRequest) kmsg.Response {
 	times := map[string]int{}

@@ -16,8 +16,9 @@ import (
 // is told in Kafka's order: the name, the configs, then counts and assignment.
 //
 // Differences from Apache Kafka: two new topics of one request whose names
-// collide are not both made. There is a limit to the partitions of a topic and of
-// all topics, and none to what a request makes beside its partitions.
+// collide are not both made. There is a limit to the partitions of all topics.
+// Kafka also refuses a request whose topics and partitions together are over
+// 10,000.
 
 // maxRequestPartitions is the most partitions that one request may ask for, as in
 // Kafka (QuorumController.MAX_RECORDS_PER_USER_OP).

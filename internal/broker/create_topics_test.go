@@ -211,6 +211,12 @@ func TestCreateTopics_JudgesEachTopicByItself(t *testing.T) {
 	want(t, "of none", c.create(), nil)
 }
 
+func TestCreateTopics_OfTwoNamesThatCollideTheFirstIsMade(t *testing.T) {
+	n := start(t, Options{})
+	want(t, "told", n.dial().create(newTopic("a.b", 1), newTopic("a_b", 1)), []string{"a.b NONE", "a_b INVALID_TOPIC_EXCEPTION"})
+	want(t, "topics", n.Topics(), []string{"a.b"})
+}
+
 func TestCreateTopics_ANameTwiceIsToldOnceAndNotMade(t *testing.T) {
 	n := start(t, Options{})
 	c := n.dial()
