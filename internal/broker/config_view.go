@@ -92,19 +92,36 @@ func (c *config) told(value string) *string {
 	return &value
 }
 
-// unknown makes entries for names of a broker's configs that stand in no table.
-func unknown(set map[string]string) (all []*config) {
+// The tables by name, as answers list them.
+var (
+	topicsByName  = sorted(topicConfig)
+	brokerByName  = sorted(brokerConfig)
+	groupsByName  = sorted(groupConfig)
+	metricsByName = sorted(metricsConfig)
+)
+
+func sorted(table map[string]*config) []*config {
+	return slices.SortedFunc(maps.Values(table), byConfigName)
+}
+
+func byConfigName(a, b *config) int { return strings.Compare(a.name, b.name) }
+
+// configsAtBroker lists some of a broker's configs by name: those of the table, and those
+// that are set and stand in none.
+func configsAtBroker(set map[string]string, is func(*config) bool) (all []*config) {
+	for _, c := range brokerByName {
+		if is(c) {
+			all = append(all, c)
+		}
+	}
+	known := len(all)
 	for name := range set {
 		if brokerConfig[name] == nil {
 			all = append(all, &config{name: name, value: null, from: name})
 		}
 	}
-	return all
-}
-
-// sorted is a table by name, as answers list it, with more entries.
-func sorted(table map[string]*config, more ...*config) []*config {
-	all := slices.AppendSeq(more, maps.Values(table))
-	slices.SortFunc(all, func(a, b *config) int { return strings.Compare(a.name, b.name) })
+	if len(all) > known {
+		slices.SortFunc(all, byConfigName)
+	}
 	return all
 }

@@ -86,7 +86,7 @@ const metadataTopic = "__cluster_metadata"
 func (b *Broker) configsCreated(t *topic) (all []kmsg.CreateTopicsResponseTopicConfig) {
 	_, above := b.setOf(thisBroker)
 	v := topicView(t.settings.Load().configs, above)
-	for _, config := range sorted(topicConfig) {
+	for _, config := range topicsByName {
 		counts := v.effective(config)
 		c := kmsg.NewCreateTopicsResponseTopicConfig()
 		c.Name, c.Value, c.Source = config.name, &counts.value, int8(counts.source)

@@ -36,17 +36,14 @@ func (b *Broker) describeConfigs(c *wire.Conn, r *kmsg.DescribeConfigsRequest) k
 		asked := &r.Resources[i]
 		told := kmsg.NewDescribeConfigsResponseResource()
 		told.ResourceType, told.ResourceName = asked.ResourceType, asked.ResourceName
-		v, all, refused := b.configsOf(c, resource{asked.ResourceType, asked.ResourceName})
-		all = named(all, asked.ConfigNames)
-		if left -= len(all); left < 0 {
-			all, refused = nil, refuse(kerr.PolicyViolation, "One answer tells of %d configs at most. Ask for fewer resources, or name their configs.", maxConfigsTold)
-		}
+		v, all, refused := b.configsToTell(c, asked, left)
 		if told.ErrorCode, told.ErrorMessage = refused.told(); told.ErrorMessage == nil {
 			told.ErrorMessage = new(string) // as Kafka says nothing here
 		}
 		for _, c := range all {
 			told.Configs = append(told.Configs, v.describe(c, r))
 		}
+		left -= max(len(all), 1) // a resource without configs takes its place too
 		resp.Resources = append(resp.Resources, told)
 	}
 	return resp
@@ -59,10 +56,28 @@ var resourceTypes = []kmsg.ConfigResourceType{
 	kmsg.ConfigResourceTypeBroker, kmsg.ConfigResourceTypeTopic,
 }
 
+// configsToTell finds the configs that are asked for of a resource, unless there
+// is no room left for them.
+func (b *Broker) configsToTell(c *wire.Conn, asked *kmsg.DescribeConfigsRequestResource, left int) (configView, []*config, *refusal) {
+	tooMany := refuse(kerr.PolicyViolation, "One answer tells of %d configs at most. Ask for fewer resources, or name their configs.", maxConfigsTold)
+	if left <= 0 {
+		return configView{}, nil, tooMany
+	}
+	v, all, refused := b.configsOf(c, resource{asked.ResourceType, asked.ResourceName})
+	if all = named(all, asked.ConfigNames); len(all) > left {
+		return configView{}, nil, tooMany
+	}
+	return v, all, refused
+}
+
 // named picks configs by name, all of them if there are no names.
 func named(all []*config, names []string) (picked []*config) {
+	wanted := make(map[string]bool, len(names))
+	for _, name := range names {
+		wanted[name] = true
+	}
 	for _, c := range all {
-		if len(names) == 0 || slices.Contains(names, c.name) {
+		if len(names) == 0 || wanted[c.name] {
 			picked = append(picked, c)
 		}
 	}
@@ -83,13 +98,13 @@ func (b *Broker) configsOf(c *wire.Conn, of resource) (configView, []*config, *r
 			return configView{}, nil, refuse(kerr.InvalidRequest, "Group name must not be empty")
 		}
 		set, above := b.setOf(of)
-		return configView{own: configLayer{kmsg.ConfigSourceGroupConfig, set}, above: above}, sorted(groupConfig), nil
+		return configView{own: configLayer{kmsg.ConfigSourceGroupConfig, set}, above: above}, groupsByName, nil
 	default: // client metrics
 		if of.name == "" {
 			return configView{}, nil, refuse(kerr.InvalidRequest, "Client metrics subscription name must not be empty")
 		}
 		set, _ := b.setOf(of)
-		return configView{own: configLayer{kmsg.ConfigSourceClientMetricsConfig, set}}, sorted(metricsConfig), nil
+		return configView{own: configLayer{kmsg.ConfigSourceClientMetricsConfig, set}}, metricsByName, nil
 	}
 }
 
@@ -102,21 +117,21 @@ func (b *Broker) configsOfTopic(name string) (configView, []*config, *refusal) {
 		return configView{}, nil, refuse(kerr.UnknownTopicOrPartition, "")
 	}
 	_, above := b.setOf(thisBroker)
-	return topicView(t.settings.Load().configs, above), sorted(topicConfig), nil
+	return topicView(t.settings.Load().configs, above), topicsByName, nil
 }
 
 func (b *Broker) configsOfBroker(c *wire.Conn, name string) (configView, []*config, *refusal) {
 	if name == "" {
 		set, _ := b.setOf(allBrokers)
 		v := configView{own: configLayer{kmsg.ConfigSourceDynamicDefaultBrokerConfig, set}, alone: true}
-		return v, slices.DeleteFunc(sorted(brokerConfig, unknown(set)...), func(c *config) bool { _, ok := set[c.name]; return !ok }), nil
+		return v, configsAtBroker(set, func(c *config) bool { _, ok := set[c.name]; return ok }), nil
 	}
 	if r := checkNodeID(name, noBrokerID, "Unexpected broker id, expected %d or empty string, but received %s"); r != nil {
 		return configView{}, nil, r
 	}
 	set, above := b.setOf(thisBroker)
 	v := configView{own: above[0], above: append(above[1:], configLayer{kmsg.ConfigSourceStaticBrokerConfig, b.static(c)})}
-	return v, sorted(brokerConfig, unknown(set)...), nil
+	return v, configsAtBroker(set, func(*config) bool { return true }), nil
 }
 
 // checkLogger says whether a name is the one broker's, whose loggers are meant.
