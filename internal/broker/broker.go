@@ -66,6 +66,9 @@ type Broker struct {
 	topics     map[string]*topic
 	byID       map[[16]byte]*topic
 	partitions int // of all topics
+	// set is the configs of what is no topic, each set replaced as a whole.
+	set         map[resource]map[string]string
+	configBytes int // of all configs, also those of topics
 }
 
 // firstProducerID is the first producer id that is given out. Ids below are
@@ -84,6 +87,7 @@ func New(o Options) *Broker {
 	}
 	b.nextID.Store(firstProducerID)
 	b.txns = newTransactions(b.newProducerID)
+	b.set = map[resource]map[string]string{allBrokers: {"min.insync.replicas": "1"}} // as a new cluster of Kafka
 	id := b.uuidLocked()
 	b.clusterID = base64.RawURLEncoding.EncodeToString(id[:])
 	return b
@@ -130,10 +134,18 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.addPartitionsToTxn(r))
 	case *kmsg.EndTxnRequest:
 		return answer(b.endTxn(r))
+	case *kmsg.DescribeConfigsRequest:
+		return answer(b.describeConfigs(req.Conn, r))
+	case *kmsg.AlterConfigsRequest:
+		return answer(b.alterConfigs(r))
 	case *kmsg.DescribeLogDirsRequest:
 		return answer(b.describeLogDirs(r))
+	case *kmsg.CreatePartitionsRequest:
+		return answer(b.createPartitions(r))
 	case *kmsg.ElectLeadersRequest:
 		return answer(b.electLeaders(r))
+	case *kmsg.IncrementalAlterConfigsRequest:
+		return answer(b.incrementalAlterConfigs(r))
 	case *kmsg.ListPartitionReassignmentsRequest:
 		return answer(listPartitionReassignments(r))
 	case *kmsg.DescribeClusterRequest:
@@ -144,6 +156,8 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.describeTransactions(r))
 	case *kmsg.ListTransactionsRequest:
 		return answer(b.listTransactions(r))
+	case *kmsg.ListConfigResourcesRequest:
+		return answer(b.listConfigResources(r))
 	case *kmsg.DescribeTopicPartitionsRequest:
 		return answer(b.describeTopicPartitions(r))
 	}

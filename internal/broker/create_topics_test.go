@@ -81,11 +81,14 @@ func TestCreateTopics_TellsWhatItMade(t *testing.T) {
 		wantCode(t, told.ErrorCode, "NONE")
 		if version >= 5 {
 			want(t, "partitions and replicas", []int32{told.NumPartitions, int32(told.ReplicationFactor)}, []int32{4, 1})
-			var configs []string
+			var set []string
 			for _, c := range told.Configs {
-				configs = append(configs, c.Name+"="+text(c.Value))
+				if c.Source == int8(kmsg.ConfigSourceDynamicTopicConfig) {
+					set = append(set, c.Name+"="+text(c.Value))
+				}
 			}
-			want(t, "configs", configs, []string{"cleanup.policy=compact", "retention.ms=2"})
+			want(t, "configs that were set", set, []string{"cleanup.policy=compact", "retention.ms=2"})
+			want(t, "configs", len(told.Configs), len(topicConfigs))
 		}
 		if version >= 7 {
 			want(t, "id", told.TopicID, n.id("made"))
@@ -117,56 +120,71 @@ func TestCreateTopics_Refuses(t *testing.T) {
 	}
 	both := assigned("t", 0, []int32{NodeID})
 	both.NumPartitions, both.ReplicationFactor = 1, 1
+	counted := assigned("t", 0, []int32{NodeID})
+	counted.NumPartitions = 0
 	twice := assigned("t", 0, []int32{NodeID}, []int32{NodeID})
 	twice.ReplicaAssignment[1].Partition = 0
 	illegal := "' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+	unregistered := "The manual partition assignment includes broker 99, but no such broker is registered."
+	consecutive := "partitions should be a consecutive 0-based integer sequence"
+	noPartitions := "Number of partitions was set to an invalid non-positive value."
+	noFactor := "Replication factor must be larger than 0, or -1 to use the default value."
+	misconfigured := configured("t", "no.such.key=1")
+	misconfigured.NumPartitions, misconfigured.ReplicationFactor = 0, 3
 	for _, tt := range []struct {
 		name string
 		spec kmsg.CreateTopicsRequestTopic
 		want string
-		says string // in the message; Kafka's words where they are known
+		says string
 	}{
-		{"no partitions", newTopic("t", 0), "INVALID_PARTITIONS", "Number of partitions was set to an invalid non-positive value."},
-		{"minus two partitions", newTopic("t", -2), "INVALID_PARTITIONS", "Number of partitions was set to an invalid non-positive value."},
-		{"no replicas", withFactor(0, 1), "INVALID_REPLICATION_FACTOR", "0"},
-		{"three replicas", withFactor(3, 1), "INVALID_REPLICATION_FACTOR", "3"},
-		{"neither replicas nor partitions", withFactor(0, 0), "INVALID_REPLICATION_FACTOR", "0"},
-		{"the empty name", newTopic("", 1), "INVALID_TOPIC_EXCEPTION", "the empty string is not allowed"},
-		{"one dot", newTopic(".", 1), "INVALID_TOPIC_EXCEPTION", "'.' or '..' is not allowed"},
-		{"two dots", newTopic("..", 1), "INVALID_TOPIC_EXCEPTION", "'.' or '..' is not allowed"},
-		{"a name of 250 characters", newTopic(long, 1), "INVALID_TOPIC_EXCEPTION", "is longer than the max allowed length 249"},
-		{"a space", newTopic("a b", 1), "INVALID_TOPIC_EXCEPTION", "'a b" + illegal},
-		{"a slash", newTopic("a/b", 1), "INVALID_TOPIC_EXCEPTION", "'a/b" + illegal},
-		{"a letter beyond ASCII", newTopic("é", 1), "INVALID_TOPIC_EXCEPTION", "'é" + illegal},
+		{"no partitions", newTopic("t", 0), "INVALID_PARTITIONS", noPartitions},
+		{"minus two partitions", newTopic("t", -2), "INVALID_PARTITIONS", noPartitions},
+		{"no replicas", withFactor(0, 1), "INVALID_REPLICATION_FACTOR", noFactor},
+		{"minus two replicas", withFactor(-2, 1), "INVALID_REPLICATION_FACTOR", noFactor},
+		{"three replicas", withFactor(3, 1), "INVALID_REPLICATION_FACTOR", "Unable to replicate the partition 3 time(s): The target " +
+			"replication factor of 3 cannot be reached because only 1 broker(s) are registered or some brokers have all their log directories cordoned."},
+		{"neither replicas nor partitions", withFactor(0, 0), "INVALID_REPLICATION_FACTOR", noFactor},
+		{"no partitions of three replicas", withFactor(3, 0), "INVALID_PARTITIONS", noPartitions},
+		{"the empty name", newTopic("", 1), "INVALID_TOPIC_EXCEPTION", "Topic name is invalid: the empty string is not allowed"},
+		{"one dot", newTopic(".", 1), "INVALID_TOPIC_EXCEPTION", "Topic name is invalid: '.' is not allowed"},
+		{"two dots", newTopic("..", 1), "INVALID_TOPIC_EXCEPTION", "Topic name is invalid: '..' is not allowed"},
+		{"a name of 250 characters", newTopic(long, 1), "INVALID_TOPIC_EXCEPTION",
+			"Topic name is invalid: the length of '" + long + "' is longer than the max allowed length 249"},
+		{"a space", newTopic("a b", 1), "INVALID_TOPIC_EXCEPTION", "Topic name is invalid: 'a b" + illegal},
+		{"a slash", newTopic("a/b", 1), "INVALID_TOPIC_EXCEPTION", "Topic name is invalid: 'a/b" + illegal},
+		{"a letter beyond ASCII", newTopic("é", 1), "INVALID_TOPIC_EXCEPTION", "Topic name is invalid: 'é" + illegal},
+		{"where Kafka keeps its metadata", newTopic("__cluster_metadata", 1), "INVALID_REQUEST",
+			"Creation of internal topic __cluster_metadata is prohibited."},
 		{"an existing name", newTopic("there", 1), "TOPIC_ALREADY_EXISTS", "Topic 'there' already exists."},
-		{"an existing name with too many replicas", func() kmsg.CreateTopicsRequestTopic {
-			spec := newTopic("there", 1)
+		{"an existing name with too many replicas and a null config", func() kmsg.CreateTopicsRequestTopic {
+			spec := configured("there", "retention.ms")
 			spec.ReplicationFactor = 3
 			return spec
 		}(), "TOPIC_ALREADY_EXISTS", "Topic 'there' already exists."},
 		{"a collision", newTopic("dot.ted", 1), "INVALID_TOPIC_EXCEPTION", "Topic 'dot.ted' collides with existing topic: dot_ted"},
 		{"an unknown config", configured("t", "no.such.key=1"), "INVALID_CONFIG", "Unknown topic config name: no.such.key"},
+		{"an unknown config before counts", misconfigured, "INVALID_CONFIG", "Unknown topic config name: no.such.key"},
+		{"an unknown config before a bad value", configured("t", "flush.ms=x", "no.such.key=1"), "INVALID_CONFIG", "Unknown topic config name: no.such.key"},
 		{"a config that is gone", configured("t", "message.format.version=3.0"), "INVALID_CONFIG", "Unknown topic config name: message.format.version"},
-		{"a null config", configured("t", "retention.ms"), "INVALID_CONFIG", "retention.ms"},
-		{"a config of letters", configured("t", "max.message.bytes=abc"), "INVALID_CONFIG",
-			"Invalid value abc for configuration max.message.bytes: Not a number of type INT"},
-		{"a negative config", configured("t", "max.message.bytes=-1"), "INVALID_CONFIG",
-			"Invalid value -1 for configuration max.message.bytes: Value must be at least 0"},
-		{"counts and an assignment", both, "INVALID_REQUEST", "-1"},
-		{"an unknown broker", assigned("t", 0, []int32{99}), "INVALID_REPLICA_ASSIGNMENT", "99"},
-		{"a broker twice", assigned("t", 0, []int32{NodeID, NodeID}), "INVALID_REPLICA_ASSIGNMENT", "0"},
-		{"no broker", assigned("t", 0, []int32{}), "INVALID_REPLICA_ASSIGNMENT", "0"},
-		{"partitions from one on", assigned("t", 1, []int32{NodeID}, []int32{NodeID}), "INVALID_REPLICA_ASSIGNMENT", "2"},
-		{"a partition twice", twice, "INVALID_REPLICA_ASSIGNMENT", "0"},
-		{"partition minus one", assigned("t", -1, []int32{NodeID}), "INVALID_REPLICA_ASSIGNMENT", "-1"},
+		{"null configs", configured("t", "retention.ms", "no.such.key"), "INVALID_CONFIG", "Null value not supported for topic configs: retention.ms,no.such.key"},
+		{"two bad values in the order of the table", configured("t", "retention.ms=x", "flush.ms=y"), "INVALID_CONFIG",
+			"Invalid value y for configuration flush.ms: Not a number of type LONG"},
+		{"counts and an assignment", both, "INVALID_REQUEST", "A manual partition assignment was specified, but replication factor was not set to -1."},
+		{"a count and an assignment", counted, "INVALID_REQUEST", "A manual partition assignment was specified, but numPartitions was not set to -1."},
+		{"an unknown broker", assigned("t", 0, []int32{99}), "INVALID_REPLICA_ASSIGNMENT", unregistered},
+		{"a broker twice", assigned("t", 0, []int32{99, NodeID, NodeID}), "INVALID_REPLICA_ASSIGNMENT",
+			"The manual partition assignment includes the broker 1 more than once."},
+		{"no broker", assigned("t", 0, []int32{}), "INVALID_REPLICA_ASSIGNMENT", "The manual partition assignment includes an empty replica list."},
+		{"partitions from one on", assigned("t", 1, []int32{NodeID}, []int32{NodeID}), "INVALID_REPLICA_ASSIGNMENT", consecutive},
+		{"partitions from one on, on an unknown broker", assigned("t", 1, []int32{99}), "INVALID_REPLICA_ASSIGNMENT", unregistered},
+		{"a partition twice", twice, "INVALID_REPLICA_ASSIGNMENT", "Found multiple manual partition assignments for partition 0"},
+		{"partition minus one", assigned("t", -1, []int32{NodeID}), "INVALID_REPLICA_ASSIGNMENT", consecutive},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n, c := startWith(t, "there", "dot_ted")
 			told := c.createOne(tt.spec)
 			wantCode(t, told.ErrorCode, tt.want)
-			if !strings.Contains(text(told.ErrorMessage), tt.says) {
-				t.Errorf("the message is %q and does not say %q", text(told.ErrorMessage), tt.says)
-			}
+			want(t, "message", text(told.ErrorMessage), tt.says)
 			want(t, "counts", []int32{told.NumPartitions, int32(told.ReplicationFactor)}, []int32{-1, -1})
 			want(t, "id", told.TopicID, [16]byte{})
 			want(t, "topics", n.Topics(), []string{"dot_ted", "there"})
@@ -193,12 +211,39 @@ func TestCreateTopics_JudgesEachTopicByItself(t *testing.T) {
 	want(t, "of none", c.create(), nil)
 }
 
+func TestCreateTopics_OfTwoNamesThatCollideTheFirstIsMade(t *testing.T) {
+	n := start(t, Options{})
+	want(t, "told", n.dial().create(newTopic("a.b", 1), newTopic("a_b", 1)), []string{"a.b NONE", "a_b INVALID_TOPIC_EXCEPTION"})
+	want(t, "topics", n.Topics(), []string{"a.b"})
+}
+
 func TestCreateTopics_ANameTwiceIsToldOnceAndNotMade(t *testing.T) {
 	n := start(t, Options{})
 	c := n.dial()
 	want(t, "told", c.create(newTopic("a", 1), newTopic("twice", 1), newTopic("b", 1), newTopic("twice", 1)),
 		[]string{"a NONE", "twice INVALID_REQUEST", "b NONE"})
 	want(t, "topics", n.Topics(), []string{"a", "b"})
+}
+
+// Kafka counts all partitions of a request, but for topics named twice, before
+// it looks at anything else.
+func TestCreateTopics_TooManyPartitionsAreRefusedWhole(t *testing.T) {
+	n, c := startWith(t, "there")
+	for _, tt := range []struct {
+		name   string
+		topics []kmsg.CreateTopicsRequestTopic
+		want   []string
+	}{
+		{"together", []kmsg.CreateTopicsRequestTopic{newTopic("a", maxRequestPartitions), newTopic("b", -1)},
+			[]string{"a POLICY_VIOLATION", "b POLICY_VIOLATION"}},
+		{"with bad names", []kmsg.CreateTopicsRequestTopic{newTopic("a b", maxRequestPartitions+1), newTopic("there", 1), newTopic("b", -5)},
+			[]string{"a b POLICY_VIOLATION", "there POLICY_VIOLATION", "b POLICY_VIOLATION"}},
+		{"of topics named twice", []kmsg.CreateTopicsRequestTopic{newTopic("a", maxRequestPartitions), newTopic("a", 1), newTopic("b", 1)},
+			[]string{"a INVALID_REQUEST", "b NONE"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { want(t, "told", c.create(tt.topics...), tt.want) })
+	}
+	want(t, "topics", n.Topics(), []string{"b", "there"})
 }
 
 func TestCreateTopics_TakesAnAssignment(t *testing.T) {

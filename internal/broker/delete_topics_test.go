@@ -70,23 +70,42 @@ func TestDeleteTopics_WantsANameOrAnID(t *testing.T) {
 	n, c := startWith(t, "a")
 	both := deletingIDs(n.id("a"))
 	both.Topics[0].Topic = kmsg.StringPtr("a")
+	never := [16]byte{9}
+	byBoth := deletingIDs(n.id("a"))
+	byBoth.Topics = append(byBoth.Topics, deleting(6, "a").Topics...)
 	for _, tt := range []struct {
 		name string
 		req  *kmsg.DeleteTopicsRequest
-		want string
+		want []string
 	}{
-		{"both", both, "a INVALID_REQUEST"},
-		{"neither", deletingIDs([16]byte{}), "null INVALID_REQUEST"},
+		{"both", both, []string{"a INVALID_REQUEST You may not specify both topic name and topic id."}},
+		{"neither, twice", deletingIDs([16]byte{}, [16]byte{}), []string{
+			"null INVALID_REQUEST Neither topic name nor id were specified.", "null INVALID_REQUEST Neither topic name nor id were specified."}},
+		{"its name and then its id", byBoth, []string{"a INVALID_REQUEST The provided topic name maps to an ID that was already supplied."}},
+		{"a name twice", deleting(6, "a", "a"), []string{"a INVALID_REQUEST Duplicate topic name."}},
+		{"an id twice", deletingIDs(n.id("a"), n.id("a")), []string{"null INVALID_REQUEST Duplicate topic id."}},
+		{"no such name", deleting(6, "a b"), []string{"a b UNKNOWN_TOPIC_OR_PARTITION This server does not host this topic-partition."}},
+		{"no such id", deletingIDs(never), []string{"null UNKNOWN_TOPIC_ID This server does not host this topic ID."}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			resp := c.ask(tt.req).(*kmsg.DeleteTopicsResponse)
-			want(t, "told", deleted(resp), []string{tt.want})
-			if text(resp.Topics[0].ErrorMessage) == "null" {
-				t.Error("nothing says why")
+			var told []string
+			for _, t := range c.ask(tt.req).(*kmsg.DeleteTopicsResponse).Topics {
+				told = append(told, text(t.Topic)+" "+codeName(t.ErrorCode)+" "+text(t.ErrorMessage))
 			}
+			want(t, "told", told, tt.want)
 			want(t, "topics", n.Topics(), []string{"a"})
 		})
 	}
+}
+
+// An entry with both is refused by itself, and no second naming of the topic.
+func TestDeleteTopics_ANameBesideOneWithANameAndAnID(t *testing.T) {
+	n, c := startWith(t, "a")
+	req := deletingIDs(n.id("a"))
+	req.Topics[0].Topic = kmsg.StringPtr("a")
+	req.Topics = append(req.Topics, deleting(6, "a").Topics...)
+	want(t, "told", deleted(c.ask(req)), []string{"a INVALID_REQUEST", "a NONE"})
+	want(t, "topics", n.Topics(), nil)
 }
 
 func TestDeleteTopics_TheSameTwiceIsToldOnceAndStays(t *testing.T) {

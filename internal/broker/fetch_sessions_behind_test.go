@@ -10,15 +10,15 @@ import (
 	"go.uber.org/zap"
 )
 
-// A between stands where fault rules do, and does to the next request what a
+// A meddler stands where fault rules do, and does to the next request what a
 // test says.
-type between struct {
+type meddler struct {
 	next wire.Handler
 	do   func(next wire.Handler, req *wire.Request) wire.Reply // nil lets it pass
 	saw  []string                                              // of the last request: its session, and what it asks for
 }
 
-func (m *between) Handle(ctx context.Context, req *wire.Request) wire.Reply {
+func (m *meddler) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 	r := req.Body.(*kmsg.FetchRequest)
 	m.saw = []string{toldOfRequest(r)}
 	for tp := range wire.Partitions(r) {
@@ -40,9 +40,9 @@ func toldOfRequest(r *kmsg.FetchRequest) string {
 
 // startBetween runs a node with topic "a" of two partitions, of which the first
 // has a record, and begins a session that has read it and asks for both.
-func startBetween(t *testing.T) (*between, *sessionClient) {
+func startBetween(t *testing.T) (*meddler, *sessionClient) {
 	b := New(Options{})
-	m := &between{next: b}
+	m := &meddler{next: b}
 	n := &node{Broker: b, t: t, server: wire.NewServer(b.Sessions(m), b.TopicName, zap.NewNop())}
 	t.Cleanup(n.stop)
 	n.make("a", 2, nil)
@@ -166,7 +166,7 @@ func TestSessions_KeepWhatWasDoneApartFromWhatIsTold(t *testing.T) {
 	if err := b.CreateTopic("a", 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	m := &between{next: b}
+	m := &meddler{next: b}
 	sessions := b.Sessions(m)
 	c := &client{t: t, node: &node{Broker: b, t: t}}
 	s := c.session(12)

@@ -37,12 +37,12 @@ func TestCreateTopic_SaysWhatIsWrong(t *testing.T) {
 func TestLimits_PartitionsOfATopic(t *testing.T) {
 	n := start(t, Options{})
 	c := n.dial()
-	told := c.createOne(newTopic("over", MaxTopicPartitions+1))
-	wantCode(t, told.ErrorCode, "INVALID_PARTITIONS")
-	want(t, "message", text(told.ErrorMessage), fmt.Sprintf("%d partitions are more than the %d that a topic may have here.",
-		MaxTopicPartitions+1, MaxTopicPartitions))
+	says := fmt.Sprintf("%d partitions are more than the %d that a topic may have here.", MaxTopicPartitions+1, MaxTopicPartitions)
+	want(t, "at the start", n.CreateTopic("over", MaxTopicPartitions+1, nil).Error(), says)
+	n.make("grows", 1, nil)
+	want(t, "later", c.grow(more("grows", MaxTopicPartitions+1)), []string{"grows INVALID_PARTITIONS " + says})
 	wantCode(t, c.createOne(newTopic("most", MaxTopicPartitions)).ErrorCode, "NONE")
-	want(t, "topics", n.Topics(), []string{"most"})
+	want(t, "topics", n.Topics(), []string{"grows", "most"})
 }
 
 // A name of half a frame beside each of many partitions would make the answer a

@@ -215,16 +215,16 @@ func TestMetadata_AuthorizedOperations(t *testing.T) {
 				cluster = 8096
 			}
 			want(t, fmt.Sprintf("on the cluster, asked for: %v", asked), resp.AuthorizedOperations, cluster)
-			want(t, fmt.Sprintf("on topics, asked for: %v", asked), operationsOn(resp), topics)
+			want(t, fmt.Sprintf("on topics, asked for: %v", asked), allowedOn(resp), topics)
 		}
 	})
 
 	req := metadataOfIDs(12, n.id("there"), [16]byte{9})
 	req.IncludeTopicAuthorizedOperations = true
-	want(t, "on an id that nobody knows", operationsOn(c.ask(req).(*kmsg.MetadataResponse)), []int32{3576, none})
+	want(t, "on an id that nobody knows", allowedOn(c.ask(req).(*kmsg.MetadataResponse)), []int32{3576, none})
 }
 
-func operationsOn(resp *kmsg.MetadataResponse) (all []int32) {
+func allowedOn(resp *kmsg.MetadataResponse) (all []int32) {
 	for _, topic := range resp.Topics {
 		all = append(all, topic.AuthorizedOperations)
 	}

@@ -2,18 +2,25 @@ package broker
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
+
+// This file says what a topic's configs mean that change something here. Their
+// table is topicConfigs.
+//
+// Difference from Apache Kafka: retention.ms is shown as 604800000, its default
+// there, and nothing is deleted for its age unless retention.ms of the topic or
+// log.retention.ms of the broker was set: a broker for tests throws nothing away
+// that it was not told to.
 
 // settings are a topic's configs, and what those mean that change something
 // here. They are never changed, only replaced.
 type settings struct {
-	configs map[string]string // those that were set
+	configs map[string]string // those that were set, as they were written
 
 	maxMessageBytes int
 	logAppendTime   bool  // message.timestamp.type
@@ -26,77 +33,91 @@ type settings struct {
 	codec           int8  // compression.type, a wire codec; keepCodec leaves batches as they were sent
 }
 
-// keepCodec is compression.type=producer.
-const keepCodec = -1
-
 // defaultMaxMessageBytes is Kafka's default of max.message.bytes: 1 MiB and the
 // overhead of a batch of old.
 const defaultMaxMessageBytes = 1048588
 
-// topicConfigs are the names of Kafka's topic configs (TopicConfig). Those that
-// settings does not read are kept and shown, and change nothing.
-var topicConfigs = []string{
-	"cleanup.policy", "compression.gzip.level", "compression.lz4.level", "compression.type", "compression.zstd.level",
-	"delete.retention.ms", "file.delete.delay.ms", "flush.messages", "flush.ms",
-	"follower.replication.throttled.replicas", "index.interval.bytes", "leader.replication.throttled.replicas",
-	"local.retention.bytes", "local.retention.ms", "max.compaction.lag.ms", "max.message.bytes",
-	"message.timestamp.after.max.ms", "message.timestamp.before.max.ms", "message.timestamp.type",
-	"min.cleanable.dirty.ratio", "min.compaction.lag.ms", "min.insync.replicas", "preallocate",
-	"remote.copy.disable", "remote.log.delete.on.disable", "remote.storage.enable", "retention.bytes", "retention.ms",
-	"segment.bytes", "segment.index.bytes", "segment.jitter.ms", "segment.ms", "unclean.leader.election.enable",
+// keepCodec is compression.type=producer.
+const keepCodec = -1
+
+// compressionTypes is compression.type by the numbers that batches have for them.
+var compressionTypes = []string{"uncompressed", "gzip", "snappy", "lz4", "zstd"}
+
+// newSettings reads the configs that a topic sets, over those that the broker
+// sets for all. An unknown name or a bad value is refused in Kafka's words.
+func newSettings(configs map[string]string, above []configLayer) (*settings, *refusal) {
+	if r := checkNames(configs, topicConfig, kerr.InvalidConfig, "Unknown topic config name: %s"); r != nil {
+		return nil, r
+	}
+	v := topicView(configs, above)
+	values := make(map[string]string, len(topicConfigs))
+	for i := range topicConfigs {
+		c := &topicConfigs[i]
+		raw, own := configs[c.name]
+		if own {
+			value, r := c.read(raw)
+			if r != nil {
+				return nil, r
+			}
+			values[c.name] = value
+			continue
+		}
+		values[c.name] = c.shown(v.effective(c).value)
+	}
+	if len(v.given(topicConfig["retention.ms"])) == 0 {
+		values["retention.ms"] = "-1"
+	}
+	if r := checkTogether(values); r != nil {
+		return nil, r
+	}
+	return meant(configs, values), nil
 }
 
-// parseSettings reads a topic's configs. An unknown name or a bad value is
-// refused in Kafka's words.
-func parseSettings(configs map[string]string) (*settings, *refusal) {
-	s := &settings{
-		configs: configs, maxMessageBytes: defaultMaxMessageBytes, timestampBefore: math.MaxInt64, timestampAfter: 3_600_000,
-		retentionBytes: -1, retentionMillis: -1, delete: true, codec: keepCodec,
-	}
+// topicView is the configs of a topic.
+func topicView(configs map[string]string, above []configLayer) configView {
+	return configView{own: configLayer{kmsg.ConfigSourceDynamicTopicConfig, configs}, above: above}
+}
+
+// checkNames refuses a name that a table does not have.
+func checkNames(configs map[string]string, table map[string]*config, code *kerr.Error, words string) *refusal {
 	for _, name := range slices.Sorted(maps.Keys(configs)) {
-		if !slices.Contains(topicConfigs, name) {
-			return nil, refuse(kerr.InvalidConfig, "Unknown topic config name: %s", name)
-		}
-		if r := s.set(name, configs[name]); r != nil {
-			return nil, r
+		if table[name] == nil {
+			return refuse(code, words, name)
 		}
 	}
-	return s, nil
+	return nil
 }
 
-func (s *settings) set(name, value string) (r *refusal) {
-	switch name {
-	case "max.message.bytes":
-		n, r := number(name, value, 32, 0)
-		s.maxMessageBytes = int(n)
-		return r
-	case "message.timestamp.type":
-		s.logAppendTime = value == "LogAppendTime"
-	case "message.timestamp.before.max.ms":
-		s.timestampBefore, r = number(name, value, 64, 0)
-	case "message.timestamp.after.max.ms":
-		s.timestampAfter, r = number(name, value, 64, 0)
-	case "retention.bytes":
-		s.retentionBytes, r = number(name, value, 64, -1)
-	case "retention.ms":
-		s.retentionMillis, r = number(name, value, 64, -1)
-	case "cleanup.policy":
-		s.compact, s.delete = strings.Contains(value, "compact"), strings.Contains(value, "delete")
-	case "compression.type":
-		s.codec = int8(slices.Index([]string{"uncompressed", "gzip", "snappy", "lz4", "zstd"}, value))
+// checkTogether judges values that are right by themselves.
+func checkTogether(values map[string]string) *refusal {
+	if low, high := whole(values["min.compaction.lag.ms"]), whole(values["max.compaction.lag.ms"]); low > high {
+		return refuse(kerr.InvalidConfig, "conflict topic config setting min.compaction.lag.ms (%d) > max.compaction.lag.ms (%d)", low, high)
 	}
-	return r
+	if values["remote.storage.enable"] == "true" {
+		return refuse(kerr.InvalidConfig, "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage.")
+	}
+	return nil
 }
 
-// number reads a value of type INT or LONG.
-func number(name, value string, bits int, least int64) (int64, *refusal) {
-	n, err := strconv.ParseInt(value, 10, bits)
-	if err != nil {
-		kind := map[int]string{32: "INT", 64: "LONG"}[bits]
-		return 0, refuse(kerr.InvalidConfig, "Invalid value %s for configuration %s: Not a number of type %s", value, name, kind)
+// meant says what values mean that have been found right.
+func meant(configs, values map[string]string) *settings {
+	policies := elements(values["cleanup.policy"])
+	return &settings{
+		configs:         configs,
+		maxMessageBytes: int(whole(values["max.message.bytes"])),
+		logAppendTime:   values["message.timestamp.type"] == "LogAppendTime",
+		timestampBefore: whole(values["message.timestamp.before.max.ms"]),
+		timestampAfter:  whole(values["message.timestamp.after.max.ms"]),
+		retentionBytes:  max(whole(values["retention.bytes"]), -1),
+		retentionMillis: max(whole(values["retention.ms"]), -1),
+		compact:         slices.Contains(policies, "compact"),
+		delete:          slices.Contains(policies, "delete"),
+		codec:           int8(slices.Index(compressionTypes, values["compression.type"])),
 	}
-	if n < least {
-		return 0, refuse(kerr.InvalidConfig, "Invalid value %d for configuration %s: Value must be at least %d", n, name, least)
-	}
-	return n, nil
+}
+
+// whole is a whole number that has been found right.
+func whole(value string) int64 {
+	n, _ := strconv.ParseInt(value, 10, 64)
+	return n
 }

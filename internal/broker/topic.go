@@ -46,6 +46,17 @@ func refuse(err *kerr.Error, format string, args ...any) *refusal {
 // Error is the words, for callers in this process.
 func (r *refusal) Error() string { return r.text }
 
+// told is the refusal as an answer has it; nil is none.
+func (r *refusal) told() (code int16, message *string) {
+	switch {
+	case r == nil:
+		return 0, nil
+	case r.text == "":
+		return r.code, nil
+	}
+	return r.code, &r.text
+}
+
 // lookup finds a topic by name, nil if there is none.
 func (b *Broker) lookup(name string) *topic {
 	b.mu.Lock()
@@ -78,7 +89,7 @@ func (b *Broker) Topics() []string {
 // CreateTopic makes a topic with this many partitions; -1 takes the default.
 // The error says what is wrong with the name, the count or a config.
 func (b *Broker) CreateTopic(name string, partitions int32, configs map[string]string) error {
-	_, r := b.create(topicSpec{name, partitions, configs}, false)
+	_, r := b.create(topicSpec{name: name, partitions: partitions, configs: configs}, false)
 	if r != nil {
 		return r
 	}
@@ -88,8 +99,11 @@ func (b *Broker) CreateTopic(name string, partitions int32, configs map[string]s
 // A topicSpec is what is asked of a new topic.
 type topicSpec struct {
 	name       string
-	partitions int32
+	partitions int32 // -1 for the default
 	configs    map[string]string
+
+	misconfigured *refusal // what is wrong with the request for configs; told after the name
+	misplaced     *refusal // what is wrong with replicas and where they are; told after the configs
 }
 
 // create makes a topic, or with validateOnly only says whether it could.
@@ -97,16 +111,10 @@ func (b *Broker) create(spec topicSpec, validateOnly bool) (*topic, *refusal) {
 	if spec.partitions == -1 {
 		spec.partitions = b.options.Partitions
 	}
-	if r := spec.check(); r != nil {
-		return nil, r
-	}
-	settings, r := parseSettings(spec.configs)
-	if r != nil {
-		return nil, r
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if r := b.roomLocked(spec); r != nil {
+	settings, r := b.checkLocked(&spec)
+	if r != nil {
 		return nil, r
 	}
 	t := &topic{name: spec.name, id: b.uuidLocked()}
@@ -119,29 +127,51 @@ func (b *Broker) create(spec topicSpec, validateOnly bool) (*topic, *refusal) {
 	if validateOnly {
 		return t, nil
 	}
+	if r := b.keepLocked(nil, spec.configs); r != nil {
+		return nil, r
+	}
 	b.topics[t.name], b.byID[t.id] = t, t
 	b.partitions += len(partitions)
 	return t, nil
 }
 
-// check judges a count by itself.
-func (s topicSpec) check() *refusal {
-	if s.partitions < 1 {
-		return refuse(kerr.InvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
+// checkLocked judges a new topic in Kafka's order: an existing name comes before
+// all else, so that a program that makes its topics and is content with
+// TOPIC_ALREADY_EXISTS may ask for any number of replicas.
+func (b *Broker) checkLocked(spec *topicSpec) (*settings, *refusal) {
+	if r := b.freeLocked(spec.name); r != nil {
+		return nil, r
 	}
-	if s.partitions > MaxTopicPartitions {
-		return refuse(kerr.InvalidPartitions, "%d partitions are more than the %d that a topic may have here.", s.partitions, MaxTopicPartitions)
+	if spec.misconfigured != nil {
+		return nil, spec.misconfigured
+	}
+	settings, r := newSettings(spec.configs, b.aboveLocked())
+	if r != nil {
+		return nil, r
+	}
+	if spec.misplaced != nil {
+		return nil, spec.misplaced
+	}
+	if r := checkCount(spec.partitions); r != nil {
+		return nil, r
+	}
+	return settings, b.spaceLocked(int(spec.partitions))
+}
+
+var noPartitions = refuse(kerr.InvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
+
+// checkCount judges the number of partitions of one topic.
+func checkCount(partitions int32) *refusal {
+	if partitions < 1 {
+		return noPartitions
+	}
+	if partitions > MaxTopicPartitions {
+		return refuse(kerr.InvalidPartitions, "%d partitions are more than the %d that a topic may have here.", partitions, MaxTopicPartitions)
 	}
 	return nil
 }
 
-// free says why there cannot be a new topic of this name, nil if there can.
-func (b *Broker) free(name string) *refusal {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.freeLocked(name)
-}
-
+// freeLocked says why there cannot be a new topic of this name, nil if there can.
 func (b *Broker) freeLocked(name string) *refusal {
 	if problem := badTopicName(name); problem != "" {
 		return refuse(kerr.InvalidTopicException, "Topic name is invalid: %s", problem)
@@ -155,13 +185,10 @@ func (b *Broker) freeLocked(name string) *refusal {
 	return nil
 }
 
-// roomLocked judges a name and a count beside the topics that there are.
-func (b *Broker) roomLocked(s topicSpec) *refusal {
-	if r := b.freeLocked(s.name); r != nil {
-		return r
-	}
-	if b.partitions+int(s.partitions) > MaxTotalPartitions {
-		return refuse(kerr.PolicyViolation, "With %d more partitions there would be over %d, the most that this broker keeps.", s.partitions, MaxTotalPartitions)
+// spaceLocked says whether there may be so many more partitions.
+func (b *Broker) spaceLocked(more int) *refusal {
+	if b.partitions+more > MaxTotalPartitions {
+		return refuse(kerr.PolicyViolation, "With %d more partitions there would be over %d, the most that this broker keeps.", more, MaxTotalPartitions)
 	}
 	return nil
 }
@@ -174,6 +201,7 @@ func (b *Broker) remove(t *topic) bool {
 		delete(b.topics, t.name)
 		delete(b.byID, t.id)
 		b.partitions -= len(t.all())
+		b.configBytes -= sizeOf(t.settings.Load().configs)
 	}
 	b.mu.Unlock()
 	if known {
@@ -194,7 +222,7 @@ func badTopicName(name string) string {
 	case name == "":
 		return "the empty string is not allowed"
 	case name == "." || name == "..":
-		return "'.' or '..' is not allowed"
+		return fmt.Sprintf("'%s' is not allowed", name)
 	case len(name) > maxTopicName:
 		return fmt.Sprintf("the length of '%s' is longer than the max allowed length %d", name, maxTopicName)
 	}

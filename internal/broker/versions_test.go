@@ -162,6 +162,28 @@ var samples = map[kmsg.Key]sample{
 			want(t, "ids", resp.(*kmsg.ListTransactionsResponse).TransactionStates[0].TransactionalID, "tx")
 		},
 	},
+	kmsg.DescribeConfigs: {
+		func(_ *client, v int16) kmsg.Request {
+			return describingConfigs(v, resource{ofTopic, "there"}, "retention.ms")
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "configs", configsIn(resp), []string{"retention.ms=604800000"})
+		},
+	},
+	kmsg.AlterConfigs: {
+		func(_ *client, v int16) kmsg.Request { return altering(v, resource{ofTopic, "there"}, "flush.ms=7") },
+		func(t *testing.T, resp kmsg.Response) { want(t, "told", altered(resp), []string{"there NONE null"}) },
+	},
+	kmsg.CreatePartitions: {
+		func(_ *client, v int16) kmsg.Request { return growing(v, more("there", 3)) },
+		func(t *testing.T, resp kmsg.Response) { want(t, "told", grown(resp), []string{"there NONE null"}) },
+	},
+	kmsg.IncrementalAlterConfigs: {
+		func(_ *client, v int16) kmsg.Request {
+			return operating(v, resource{ofTopic, "there"}, "set flush.ms=7")
+		},
+		func(t *testing.T, resp kmsg.Response) { want(t, "told", altered(resp), []string{"there NONE null"}) },
+	},
 	kmsg.DescribeProducers: {
 		func(*client, int16) kmsg.Request { return describing("there", 0) },
 		func(t *testing.T, resp kmsg.Response) {
@@ -172,6 +194,16 @@ var samples = map[kmsg.Key]sample{
 		func(*client, int16) kmsg.Request { return describingTopics(10, nil, "there") },
 		func(t *testing.T, resp kmsg.Response) {
 			want(t, "told", partitionsTold(resp), []string{"there NONE 0 1"})
+		},
+	},
+	kmsg.ListConfigResources: {
+		func(_ *client, v int16) kmsg.Request { return listingResources(v, ofTopic) },
+		func(t *testing.T, resp kmsg.Response) {
+			expected := []string{"2 there"}
+			if resp.GetVersion() == 0 { // which lists client metrics, of which there are none
+				expected = nil
+			}
+			want(t, "resources", resourcesIn(resp), expected)
 		},
 	},
 }

@@ -35,13 +35,18 @@ var served = []API{
 	{Key: int16(kmsg.OffsetForLeaderEpoch), Min: 2, Max: 4, Advertised: 2},
 	{Key: int16(kmsg.AddPartitionsToTxn), Min: 0, Max: 3},
 	{Key: int16(kmsg.EndTxn), Min: 0, Max: 5},
+	{Key: int16(kmsg.DescribeConfigs), Min: 1, Max: 4, Advertised: 1},
+	{Key: int16(kmsg.AlterConfigs), Min: 0, Max: 2},
 	{Key: int16(kmsg.DescribeLogDirs), Min: 1, Max: 5, Advertised: 1},
+	{Key: int16(kmsg.CreatePartitions), Min: 0, Max: 3},
 	{Key: int16(kmsg.ElectLeaders), Min: 0, Max: 2},
+	{Key: int16(kmsg.IncrementalAlterConfigs), Min: 0, Max: 1},
 	{Key: int16(kmsg.ListPartitionReassignments), Min: 0, Max: 0},
 	{Key: int16(kmsg.DescribeCluster), Min: 0, Max: 2},
 	{Key: int16(kmsg.DescribeProducers), Min: 0, Max: 0},
 	{Key: int16(kmsg.DescribeTransactions), Min: 0, Max: 0},
 	{Key: int16(kmsg.ListTransactions), Min: 0, Max: 2},
+	{Key: int16(kmsg.ListConfigResources), Min: 0, Max: 1},
 	{Key: int16(kmsg.DescribeTopicPartitions), Min: 0, Max: 0},
 }
 

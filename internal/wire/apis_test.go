@@ -30,13 +30,18 @@ var wantServed = []struct {
 	{23, "OffsetForLeaderEpoch", "offset_for_leader_epoch", 2, 4, 2},
 	{24, "AddPartitionsToTxn", "add_partitions_to_txn", 0, 3, 0},
 	{26, "EndTxn", "end_txn", 0, 5, 0},
+	{32, "DescribeConfigs", "describe_configs", 1, 4, 1},
+	{33, "AlterConfigs", "alter_configs", 0, 2, 0},
 	{35, "DescribeLogDirs", "describe_log_dirs", 1, 5, 1},
+	{37, "CreatePartitions", "create_partitions", 0, 3, 0},
 	{43, "ElectLeaders", "elect_leaders", 0, 2, 0},
+	{44, "IncrementalAlterConfigs", "incremental_alter_configs", 0, 1, 0},
 	{46, "ListPartitionReassignments", "list_partition_reassignments", 0, 0, 0},
 	{60, "DescribeCluster", "describe_cluster", 0, 2, 0},
 	{61, "DescribeProducers", "describe_producers", 0, 0, 0},
 	{65, "DescribeTransactions", "describe_transactions", 0, 0, 0},
 	{66, "ListTransactions", "list_transactions", 0, 2, 0},
+	{74, "ListConfigResources", "list_config_resources", 0, 1, 0},
 	{75, "DescribeTopicPartitions", "describe_topic_partitions", 0, 0, 0},
 }
 

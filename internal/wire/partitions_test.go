@@ -252,6 +252,7 @@ func TestPartitions_names_what_a_request_names(t *testing.T) {
 		{"delete_topics by name", deleteTopics(5), []TopicPartition{{"orders", -1}, {"audit", -1}}},
 		{"delete_topics by name and by id", deleteTopics(6), []TopicPartition{{"orders", -1}, {"", -1}}},
 		{"create_topics", createTopicsOne(), []TopicPartition{{"orders", -1}}},
+		{"create_partitions", createPartitionsTwo(), []TopicPartition{{"orders", -1}, {"audit", -1}}},
 		{"find_coordinator", kmsg.NewPtrFindCoordinatorRequest(), nil},
 		{"init_producer_id", kmsg.NewPtrInitProducerIDRequest(), nil},
 		{"api_versions", kmsg.NewPtrApiVersionsRequest(), nil},
@@ -287,7 +288,10 @@ func TestHasTopics_and_HasPartitions(t *testing.T) {
 		{"describe_transactions", false, false}, {"list_transactions", false, false},
 		{"describe_cluster", false, false}, {"describe_topic_partitions", true, false},
 		{"metadata", true, false}, {"create_topics", true, false}, {"delete_topics", true, false},
+		{"create_partitions", true, false},
 		{"find_coordinator", false, false}, {"api_versions", false, false}, {"init_producer_id", false, false},
+		{"describe_configs", false, false}, {"alter_configs", false, false}, {"incremental_alter_configs", false, false},
+		{"list_config_resources", false, false},
 	}
 	if len(tests) != len(Served()) {
 		t.Errorf("%d APIs are looked at, %d are served", len(tests), len(Served()))
