@@ -123,16 +123,10 @@ func (w *world) checkCopies(n int32, v logView) {
 		}
 	}
 	for key, times := range copies {
-		if said := len(accepted[key]); times > said && !(said == 0 && w.unnoted(key)) {
+		if said := len(accepted[key]); times > said {
 			w.add("partition %d holds a batch of %s %d times, and the broker said so of %d", n, w.clientOf(key), times, said)
 		}
 	}
-}
-
-// unnoted says whether a delivery of a batch wants no answer: with acks=0 the
-// broker's answer may be missing.
-func (w *world) unnoted(key string) bool {
-	return slices.ContainsFunc(w.witness.deliveries, func(d *delivery) bool { return d.key == key && d.notDue && !d.stored })
 }
 
 func (w *world) clientOf(key string) string {

@@ -37,7 +37,7 @@ var (
 // How many histories are played unless a flag says so.
 const (
 	defaultHistories = 1000
-	raceHistories    = 100 // under the race detector
+	raceHistories    = 50  // under the race detector
 	mostFailures     = 3   // a test ends that found so many
 	mostProblems     = 12  // of one history are printed
 	plantedHistories = 200 // a planted bug has to be found in so many

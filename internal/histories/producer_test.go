@@ -275,6 +275,16 @@ func (p *producer) seal(one *parcel) {
 	}
 }
 
+// untilLost is how long the oldest request is waited for, or until the client is
+// killed.
+func (p *producer) untilLost() time.Duration {
+	left := p.plan.patience - time.Since(p.flight[0].since)
+	if p.plan.killed > 0 {
+		left = min(left, p.plan.killed-time.Since(p.began))
+	}
+	return left
+}
+
 // await waits for an answer, for the end of the connection, or until the oldest
 // request counts as lost.
 func (p *producer) await() {
@@ -282,7 +292,7 @@ func (p *producer) await() {
 		pause(p.moment())
 		return
 	}
-	timer := time.NewTimer(p.plan.patience - time.Since(p.flight[0].since))
+	timer := time.NewTimer(p.untilLost())
 	defer timer.Stop()
 	select {
 	case frame, ok := <-p.link.in:
