@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/fencepostmq/fencepost/internal/journal"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -42,38 +43,8 @@ func TestHistories_meet_everything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		met["batches"] += int(v.Counts.Batches)
-		met["replays answered"] += int(v.Counts.Replayed)
-		met["out of order"] += int(v.Counts.OutOfOrder)
-		met["fenced"] += int(v.Counts.Fenced)
-		met["not asked"] += int(v.Counts.NotAsked)
-		met["acks lost"] += int(v.Counts.AcksLost)
-		met["acks false"] += int(v.Counts.AcksFalse)
-		met["acks not due"] += int(v.Counts.AcksNotDue)
-		met["duplicated"] += v.Totals.Duplicated
-		met["missing"] += v.Totals.Missing
-		met["unconfirmed"] += v.Totals.Unconfirmed
-		met["swallowed"] += len(w.swallowed)
-		met["batches that readers saw"] += len(w.ledger.seen)
-		for _, view := range w.last {
-			if view.start > 0 {
-				met["partitions trimmed"]++
-			}
-		}
-		for _, p := range w.ledger.producers {
-			met["epochs raised"] += p.bumps
-			if p.reborn {
-				met["clients killed"]++
-			}
-		}
-		for _, l := range w.links.all {
-			if l.cut.sent == 0 || l.cut.read != never {
-				met["connections cut"]++
-			}
-		}
-		if v.ExactlyOnce {
-			met["exactly once"]++
-		}
+		w.meet(met, &v)
+		w.meetClients(met)
 	}
 	for what, times := range met {
 		if times == 0 {
@@ -81,4 +52,44 @@ func TestHistories_meet_everything(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories met %v", meetings, met)
+}
+
+// meet counts outcomes and findings.
+func (w *world) meet(met map[string]int, v *journal.TopicVerdict) {
+	met["batches"] += int(v.Counts.Batches)
+	met["replays answered"] += int(v.Counts.Replayed)
+	met["out of order"] += int(v.Counts.OutOfOrder)
+	met["fenced"] += int(v.Counts.Fenced)
+	met["not asked"] += int(v.Counts.NotAsked)
+	met["acks lost"] += int(v.Counts.AcksLost)
+	met["acks false"] += int(v.Counts.AcksFalse)
+	met["acks not due"] += int(v.Counts.AcksNotDue)
+	met["duplicated"] += v.Totals.Duplicated
+	met["missing"] += v.Totals.Missing
+	met["unconfirmed"] += v.Totals.Unconfirmed
+	met["swallowed"] += len(w.swallowed)
+	if v.ExactlyOnce {
+		met["topics exactly once"]++
+	}
+}
+
+// meetClients counts what became of clients and connections.
+func (w *world) meetClients(met map[string]int) {
+	met["batches that readers saw"] += len(w.ledger.seen)
+	for _, view := range w.last {
+		if view.start > 0 {
+			met["partitions trimmed"]++
+		}
+	}
+	for _, p := range w.ledger.producers {
+		met["epochs raised"] += p.bumps
+		if p.reborn {
+			met["clients killed"]++
+		}
+	}
+	for _, l := range w.links.all {
+		if l.cut.sent == 0 || l.cut.read != never {
+			met["connections cut"]++
+		}
+	}
 }

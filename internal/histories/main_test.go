@@ -36,7 +36,7 @@ var (
 
 // How many histories are played unless a flag says so.
 const (
-	defaultHistories = 1000
+	defaultHistories = 700
 	raceHistories    = 50  // under the race detector
 	mostFailures     = 3   // a test ends that found so many
 	mostProblems     = 12  // of one history are printed

@@ -83,7 +83,7 @@ func (p *producer) enqueue(partition int32, records []record) {
 	}
 }
 
-func (p *producer) numbered() bool { return p.plan.kind == idempotent || p.plan.kind == careless }
+func (p *producer) numbered() bool { return p.plan.kind != plain && p.plan.kind != unanswered }
 
 func (p *producer) acks() int16 {
 	if p.plan.kind == unanswered {
