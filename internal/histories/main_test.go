@@ -2,12 +2,13 @@
 // read, trim and are killed in front of a broker under faults, in virtual time,
 // and afterwards everything that was promised to them is held against the log.
 //
-// A history follows from its seed: which clients there are, what they send, which
-// rules are in force, where connections are cut, when somebody dies. What a seed
-// does not decide is which goroutine goes first where several could at the same
-// instant of virtual time. A seed that failed brings back the decisions, and
-// nearly always the failure; play it a few times (-count) before it is believed
-// to be gone.
+// The decisions of a history follow from its seed: which clients there are, what
+// they send, which rules are in force, where connections are cut, when somebody
+// dies. What a seed does not decide is which goroutine goes first where several
+// could at the same instant of virtual time, and what a client draws next depends
+// on what it was told. Played twice, about half of the seeds leave the same log.
+// So a seed that failed may pass: play it many times (-count=50) before it is
+// believed to be gone.
 //
 // The checker shares no code with the journal whose verdict it checks, nor with
 // the memory of producers: it goes by what a witness in front of both saw, by what
