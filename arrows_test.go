@@ -33,6 +33,8 @@ var arrows = map[string]struct {
 	"docs":              {nil, "it holds pages, and a test that runs what they show"},
 	"examples":          {[]string{""}, "they are what a user writes"},
 	"integration":       {[]string{"", "internal/..."}, "it tests everything"},
+
+	"internal/histories": {nil, "it holds tests only"},
 }
 
 // TestArrows reads the imports of every package and fails where one leads

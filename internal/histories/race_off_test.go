@@ -1,0 +1,6 @@
+//go:build !race
+
+package histories
+
+// raceDetector says whether this is a slow build.
+const raceDetector = false
