@@ -81,6 +81,7 @@ func New(o Options) *Broker {
 		options: o, memory: memory{limit: o.Memory, log: o.Log}, random: rand.New(rand.NewPCG(o.Seed, 0)), nextID: firstProducerID,
 		topics: map[string]*topic{}, byID: map[[16]byte]*topic{}, txns: map[string]*identity{},
 	}
+	b.memory.reclaim = b.reclaim
 	id := b.uuidLocked()
 	b.clusterID = base64.RawURLEncoding.EncodeToString(id[:])
 	return b

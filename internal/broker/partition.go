@@ -2,6 +2,7 @@ package broker
 
 import (
 	"sync"
+	"time"
 
 	"github.com/fencepostmq/fencepost/internal/log"
 	"github.com/fencepostmq/fencepost/internal/producer"
@@ -16,6 +17,7 @@ type partition struct {
 	producers *producer.Producers
 	waiting   map[chan struct{}]struct{} // fetches that wait for records
 	deleted   bool                       // what is still written goes nowhere
+	topic     *topic                     // that it is of, known once something was written
 
 	memory *memory // of the whole broker
 }
@@ -27,24 +29,37 @@ func newPartition(unknown producer.Policy, m *memory) *partition {
 // A placed batch is what became of a batch that was sound.
 type placed struct {
 	producer.Outcome
-	offset  int64    // base offset, of the first copy for a duplicate; -1 if refused
-	start   int64    // log start offset
-	refused *refusal // the lesson accepted it, and it could not be kept
+	offset     int64    // base offset, of the first copy for a duplicate; -1 if refused
+	start      int64    // log start offset
+	appendTime int64    // the time that the broker gave the records, -1 if it gave none
+	refused    *refusal // the lesson accepted it, and it could not be kept
 }
 
 // append judges a batch and, if it is accepted, writes it. A refused batch
 // changes nothing.
-func (p *partition) append(c *wire.CheckedBatch) placed {
+func (p *partition) append(c *wire.CheckedBatch, t *topic) placed {
+	at := p.appendOnce(c, t)
+	if at.refused == memoryFull && p.memory.reclaim != nil && p.memory.reclaim() {
+		at = p.appendOnce(c, t)
+	}
+	if at.refused == memoryFull {
+		p.memory.full()
+	}
+	return at
+}
+
+func (p *partition) appendOnce(c *wire.CheckedBatch, t *topic) placed {
 	p.mu.Lock()
-	at := p.appendLocked(c)
+	at := p.appendLocked(c, t)
 	wake := p.takeWaitingLocked(at.offset >= 0 && at.Kind == producer.Accepted)
 	p.mu.Unlock()
 	notify(wake)
 	return at
 }
 
-func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
-	at := placed{offset: -1}
+func (p *partition) appendLocked(c *wire.CheckedBatch, t *topic) placed {
+	p.topic = t
+	at := placed{offset: -1, appendTime: -1}
 	batch := producer.Batch{ProducerID: c.ProducerID, Epoch: c.ProducerEpoch, First: c.FirstSequence, Records: c.NumRecords}
 	if c.ProducerID >= 0 {
 		at.Outcome = p.producers.Check(batch)
@@ -53,6 +68,10 @@ func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 	case producer.Accepted:
 		if at.refused = p.noRoomLocked(len(c.Raw)); at.refused != nil {
 			break
+		}
+		if t.settings.Load().logAppendTime { // under the lock, so that times never go down
+			at.appendTime = time.Now().UnixMilli()
+			c.StampAppendTime(at.appendTime)
 		}
 		at.offset = p.log.Append(c.Raw, leaderEpoch, log.Meta{
 			Records: c.NumRecords, MaxTimestamp: c.MaxTimestamp, MaxTimestampDelta: c.MaxTimestampDelta,
@@ -63,9 +82,14 @@ func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 	case producer.Duplicate:
 		at.offset = at.BaseOffset
 	}
+	p.retainLocked()
 	at.start = p.log.Start()
 	return at
 }
+
+// memoryFull is why a batch is refused that all of the broker's memory has no
+// room for.
+var memoryFull = refuse(kerr.KafkaStorageError, "the memory that this broker has for records is full")
 
 // noRoomLocked says why a batch of n bytes cannot be kept, nil if it can.
 func (p *partition) noRoomLocked(n int) *refusal {
@@ -73,7 +97,7 @@ func (p *partition) noRoomLocked(n int) *refusal {
 		return refuse(kerr.UnknownTopicOrPartition, "the topic was deleted")
 	}
 	if !p.memory.take(n) {
-		return refuse(kerr.KafkaStorageError, "the memory that this broker has for records is full")
+		return memoryFull
 	}
 	return nil
 }
@@ -83,6 +107,7 @@ func (p *partition) noRoomLocked(n int) *refusal {
 func (p *partition) offsets() (start, end int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.retainLocked()
 	return p.log.Start(), p.log.End()
 }
 
@@ -98,6 +123,7 @@ type view struct {
 func (p *partition) read(offset int64, maxBytes int) view {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.retainLocked()
 	v := view{start: p.log.Start(), end: p.log.End()}
 	v.records, v.err = p.log.Read(offset, maxBytes)
 	if n := len(v.records); n > 0 && n < maxBytes {
@@ -118,9 +144,7 @@ func (p *partition) trim(offset int64) (start int64, err error) {
 	if err := p.log.Trim(offset); err != nil {
 		return 0, err
 	}
-	if !p.deleted { // else all of it was given back
-		p.memory.give(before - p.log.Size())
-	}
+	p.gaveLocked(before)
 	return p.log.Start(), nil
 }
 

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/fencepostmq/fencepost/internal/producer"
 	"github.com/fencepostmq/fencepost/internal/wire"
@@ -51,15 +52,19 @@ func (b *Broker) produceTopic(t *kmsg.ProduceRequestTopic, rules wire.BatchRules
 	resp.Topic, resp.TopicID = t.Topic, t.TopicID
 	resp.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
 	topic, unknown := b.topicFor(t.Topic, t.TopicID, rules.Version >= 13)
+	var records wire.RecordRules
 	if topic != nil {
-		rules.MaxBytes = topic.settings.Load().maxMessageBytes
+		s := topic.settings.Load()
+		rules.MaxBytes, rules.Compression = s.maxMessageBytes, s.compression()
+		records, rules.Records = s.recordRules(time.Now().UnixMilli()), &records
 	}
 	for i := range t.Partitions {
 		asked, told := &t.Partitions[i], &resp.Partitions[i]
 		told.Default()
 		told.Partition, told.BaseOffset = asked.Partition, -1
 		if p := topic.partition(asked.Partition); p != nil {
-			p.produce(asked.Records, rules, told)
+			records.Partition = wire.TopicPartition{Topic: topic.name, Partition: asked.Partition}
+			p.produce(asked.Records, rules, topic, told)
 		} else {
 			noPartition(told, topic, unknown)
 		}
@@ -87,19 +92,21 @@ func noPartition(told *kmsg.ProduceResponseTopicPartition, t *topic, unknown *ke
 	told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("topic %s has partitions 0 to %d", t.name, len(t.all())-1))
 }
 
+// recordRules is what the topic asks of each record, at this time.
+func (s *settings) recordRules(now int64) wire.RecordRules {
+	return wire.RecordRules{Now: now, Before: s.timestampBefore, After: s.timestampAfter, AppendTime: s.logAppendTime, Keys: s.compact}
+}
+
 // produce judges and writes one record set. The checks of the batch itself need
 // no lock.
-func (p *partition) produce(records []byte, rules wire.BatchRules, told *kmsg.ProduceResponseTopicPartition) {
+func (p *partition) produce(records []byte, rules wire.BatchRules, t *topic, told *kmsg.ProduceResponseTopicPartition) {
 	batch, bad := wire.CheckBatch(records, rules)
 	if bad != nil {
-		told.ErrorCode, told.ErrorMessage = bad.Code, kmsg.StringPtr(bad.Problem)
-		if !bad.Unread {
-			told.LogStartOffset, _ = p.offsets()
-		}
+		p.refuse(bad, told)
 		return
 	}
-	at := p.append(&batch)
-	told.LogStartOffset, told.BaseOffset = at.start, at.offset
+	at := p.append(&batch, t)
+	told.LogStartOffset, told.BaseOffset, told.LogAppendTime = at.start, at.offset, at.appendTime
 	if at.refused != nil {
 		told.ErrorCode, told.ErrorMessage = at.refused.code, &at.refused.text
 	}
@@ -108,6 +115,19 @@ func (p *partition) produce(records []byte, rules wire.BatchRules, told *kmsg.Pr
 	}
 	if at.Kind == producer.Duplicate {
 		told.LogAppendTime = at.Timestamp // as Kafka does, on any topic
+	}
+}
+
+// refuse tells why a batch was refused before the lesson was asked.
+func (p *partition) refuse(bad *wire.BatchError, told *kmsg.ProduceResponseTopicPartition) {
+	told.ErrorCode, told.ErrorMessage = bad.Code, kmsg.StringPtr(bad.Problem)
+	for _, r := range bad.Records {
+		told.ErrorRecords = append(told.ErrorRecords, kmsg.ProduceResponseTopicPartitionErrorRecord{
+			RelativeOffset: r.Index, ErrorMessage: kmsg.StringPtr(r.Problem),
+		})
+	}
+	if !bad.Unread {
+		told.LogStartOffset, _ = p.offsets()
 	}
 }
 
