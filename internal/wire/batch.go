@@ -260,30 +260,51 @@ func (c *CheckedBatch) checkProducer(rules BatchRules) *BatchError {
 // judges them by what the topic asks. repacked is set if they are going to be
 // compressed otherwise.
 func (c *CheckedBatch) checkRecords(rules *RecordRules, repacked bool) *BatchError {
-	bad := badRecords{rules: rules, batch: c, repacked: repacked}
-	thorough := rules.thorough(c.Attributes)
-	greatest, at := int64(noTimestamp), int32(0)
-	err := c.eachRecord(MaxDecompressed, func(r Record) error {
-		if r.Created > greatest {
-			greatest, at = r.Created, int32(r.Offset-c.FirstOffset)
-		}
-		if thorough {
-			bad.judge(&r)
-		}
-		return nil
-	})
-	if err == nil && !thorough && !rules.allows(greatest) {
-		err = c.eachRecord(MaxDecompressed, func(r Record) error { bad.judge(&r); return nil })
+	s := recordScan{badRecords: badRecords{rules: rules, batch: c, repacked: repacked}, thorough: rules.thorough(c.Attributes)}
+	err := c.scan(&s)
+	if err == nil && !s.thorough && !(rules.allows(s.least) && rules.allows(s.greatest)) {
+		s.thorough = true
+		err = c.scan(&s)
 	}
 	switch {
 	case err != nil:
 		return unreadable(err)
-	case bad.total > 0:
-		return bad.refusal()
+	case s.total > 0:
+		return s.refusal()
 	}
-	c.MaxTimestampDelta = at
-	c.stamp(c.Attributes&^appendTimeBit, greatest)
+	c.MaxTimestampDelta = s.greatestAt
+	c.stamp(c.Attributes&^appendTimeBit, s.greatest)
 	return nil
+}
+
+func (c *CheckedBatch) scan(s *recordScan) error {
+	return c.records(MaxDecompressed, true, s.over)
+}
+
+// A recordScan learns what a batch has to know of its records.
+type recordScan struct {
+	badRecords
+	thorough bool // judge each of them
+
+	least, greatest int64 // timestamps, of those that have one and of none
+	greatestAt      int32 // offset delta of the first record that has the greatest
+}
+
+// over goes over all records.
+func (s *recordScan) over(records []byte) error {
+	w := recordWalk{batch: s.batch, rest: records}
+	s.least, s.greatest, s.greatestAt = noTimestamp, noTimestamp, 0
+	for w.next() {
+		r := &w.record
+		if r.Created > s.greatest {
+			s.greatest, s.greatestAt = r.Created, w.seen-1
+		}
+		s.least = min(s.least, r.Created)
+		if s.thorough {
+			s.judge(r)
+		}
+	}
+	return w.err
 }
 
 // unreadable is what a client is told of records that cannot be read.

@@ -201,6 +201,10 @@ func decompressSnappy(dst, records []byte) ([]byte, error) {
 		return nil, errSnappyEnds
 	}
 	for rest := records[xerialHeader:]; len(rest) > 0; {
+		if len(rest) >= xerialHeader && bytes.HasPrefix(rest, xerial) {
+			rest = rest[xerialHeader:] // one stream behind another, which snappy-java reads as one
+			continue
+		}
 		if len(rest) < 4 {
 			return nil, errSnappyEnds
 		}

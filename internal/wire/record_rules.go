@@ -39,8 +39,8 @@ type RecordError struct {
 	Problem string
 }
 
-// thorough says whether every record has to be looked at. If not, the greatest
-// timestamp tells whether one is refused.
+// thorough says whether every record has to be looked at. If not, the least and
+// the greatest timestamp tell whether one is refused.
 func (r *RecordRules) thorough(attributes int16) bool {
 	switch {
 	case r == nil:
@@ -52,7 +52,7 @@ func (r *RecordRules) thorough(attributes int16) bool {
 }
 
 // allows says whether a record may have this time. The arithmetic wraps where
-// Kafka's does.
+// Kafka's does, so that the least times there are count as ahead.
 func (r *RecordRules) allows(timestamp int64) bool {
 	if r == nil || r.AppendTime || timestamp == noTimestamp {
 		return true

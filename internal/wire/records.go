@@ -37,7 +37,7 @@ func EachRecord(raw []byte, limit int, yield func(Record) error) error {
 	if err != nil {
 		return err
 	}
-	return c.records(limit, false, func(records []byte) error { return c.walk(records, true, yield) })
+	return c.records(limit, false, func(records []byte) error { return c.walk(records, yield) })
 }
 
 // ScanRecords is EachRecord for a yield that neither waits nor reads another
@@ -47,7 +47,7 @@ func ScanRecords(raw []byte, limit int, yield func(Record) error) error {
 	if err != nil {
 		return err
 	}
-	return c.records(limit, true, func(records []byte) error { return c.walk(records, true, yield) })
+	return c.records(limit, true, func(records []byte) error { return c.walk(records, yield) })
 }
 
 func stored(raw []byte) (*CheckedBatch, error) {
@@ -56,11 +56,6 @@ func stored(raw []byte) (*CheckedBatch, error) {
 		return nil, err
 	}
 	return &CheckedBatch{RecordBatch: b, Raw: raw}, nil
-}
-
-// eachRecord scans the records without their headers.
-func (c *CheckedBatch) eachRecord(limit int, yield func(Record) error) error {
-	return c.records(limit, true, func(records []byte) error { return c.walk(records, false, yield) })
 }
 
 // records calls do with the records as they are without compression; see
@@ -73,36 +68,56 @@ func (c *CheckedBatch) records(limit int, hold bool, do func([]byte) error) erro
 	return decompressed(codec, c.Records, limit, hold, do)
 }
 
-// walk goes over uncompressed records without allocating, unless headers are
-// wanted and there are some.
-func (c *CheckedBatch) walk(records []byte, headers bool, yield func(Record) error) error {
-	w := recordWalk{batch: c, headers: headers}
-	for i := range c.NumRecords {
-		length, n := kbin.Varint(records)
-		if n <= 0 || length < 0 || int(length) > len(records)-n {
-			return fmt.Errorf("record %d of %d: its length %d goes beyond the batch", i, c.NumRecords, length)
-		}
-		if err := w.read(records[n : n+int(length)]); err != nil {
-			return fmt.Errorf("record %d of %d: %w", i, c.NumRecords, err)
-		}
-		if w.record.Offset != c.FirstOffset+int64(i) {
-			return fmt.Errorf("record %d of %d: its offset delta is %d", i, c.NumRecords, w.record.Offset-c.FirstOffset)
-		}
+// walk calls yield for each of the uncompressed records.
+func (c *CheckedBatch) walk(records []byte, yield func(Record) error) error {
+	w := recordWalk{batch: c, rest: records, headers: true}
+	for w.next() {
 		if err := yield(w.record); err != nil {
 			return err
 		}
-		records = records[n+int(length):]
 	}
-	if len(records) > 0 {
-		return fmt.Errorf("%d bytes follow the last of %d records", len(records), c.NumRecords)
-	}
-	return nil
+	return w.err
 }
 
+// A recordWalk goes over uncompressed records, which have to fill the batch
+// exactly. It allocates nothing, unless headers are wanted and there are some.
 type recordWalk struct {
 	batch   *CheckedBatch
-	headers bool // whether anybody wants the headers; they are checked anyway
-	record  Record
+	rest    []byte // records to come
+	headers bool   // whether anybody wants the headers; they are checked anyway
+
+	seen   int32
+	record Record // the one that next came to
+	err    error  // why next came to none, nil at the end
+}
+
+// next goes on to the next record.
+func (w *recordWalk) next() bool {
+	if w.seen == w.batch.NumRecords {
+		if len(w.rest) > 0 {
+			w.err = fmt.Errorf("%d bytes follow the last of %d records", len(w.rest), w.seen)
+		}
+		return false
+	}
+	length, n := kbin.Varint(w.rest)
+	if n <= 0 || length < 0 || int(length) > len(w.rest)-n {
+		return w.fail("its length %d goes beyond the batch", length)
+	}
+	end := n + int(length)
+	if err := w.read(w.rest[n:end]); err != nil {
+		return w.fail("%w", err)
+	}
+	if w.record.Offset != w.batch.FirstOffset+int64(w.seen) {
+		return w.fail("its offset delta is %d", w.record.Offset-w.batch.FirstOffset)
+	}
+	w.rest = w.rest[end:]
+	w.seen++
+	return true
+}
+
+func (w *recordWalk) fail(format string, args ...any) bool {
+	w.err = fmt.Errorf("record %d of %d: "+format, append([]any{w.seen, w.batch.NumRecords}, args...)...)
+	return false
 }
 
 var (
