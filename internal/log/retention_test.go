@@ -44,13 +44,13 @@ func TestLog_TrimBefore(t *testing.T) {
 		before     int64
 		start      int64
 	}{
-		"none is older":                           {[]int64{10, 20, 30, 40}, 10, 0},
-		"the first":                               {[]int64{10, 20, 30, 40}, 11, 3},
-		"past a piece":                            {[]int64{10, 20, 30, 40}, 31, 9},
-		"all":                                     {[]int64{10, 20, 30, 40}, 41, 12},
-		"a newer one keeps what lies behind":      {[]int64{10, 50, 20, 40}, 45, 3},
+		"none is older":                      {[]int64{10, 20, 30, 40}, 10, 0},
+		"the first":                          {[]int64{10, 20, 30, 40}, 11, 3},
+		"past a piece":                       {[]int64{10, 20, 30, 40}, 31, 9},
+		"all":                                {[]int64{10, 20, 30, 40}, 41, 12},
+		"a newer one keeps what lies behind": {[]int64{10, 50, 20, 40}, 45, 3},
 		"one without a time keeps what is behind": {[]int64{10, -1, 20, 40}, 45, 3},
-		"0 is a time":                             {[]int64{0, 20}, 20, 3},
+		"0 is a time": {[]int64{0, 20}, 20, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := Log{layout: threePerPiece}
