@@ -14,16 +14,35 @@ import (
 // refused).
 //
 // Each partition's record set is judged by itself: first whether it is one
-// sound batch, then by the lesson. A refused batch changes nothing and is
-// answered with base offset -1 and, in every version that has room for it, the
-// reason in words. With acks=0 a refusal closes the connection, as in Kafka.
+// sound batch that the topic's settings allow, then by the lesson. A refused batch
+// changes nothing and is answered with base offset -1 and, in every version that
+// has room for it, the reason in words; records that the topic does not want are
+// listed. With acks=0 a refusal closes the connection, as in Kafka.
 //
-// Differences from Apache Kafka: a null record set is answered; bytes behind a
-// batch, a wrong offset delta in a record, and records that cannot be read are
-// INVALID_RECORD; a first batch of a producer that the partition does not know
-// has to begin at sequence 0 unless the broker was told to accept it.
-// Transactional batches are refused. A partition that is named twice is judged
-// and answered twice, where Kafka judges the last entry and drops the others.
+// The settings are max.message.bytes, message.timestamp.type and its limits before
+// and after, cleanup.policy=compact, which wants keys, and compression.type with
+// its levels; retention stands in retention.go.
+//
+// Differences from Apache Kafka:
+//   - a null record set is answered, INVALID_RECORD;
+//   - a wrong offset delta in a record is INVALID_RECORD. Kafka serves such a
+//     record to consumers with the offset that it claims, which another one has;
+//     in a compressed batch it fails (UNKNOWN_SERVER_ERROR);
+//   - so are records that cannot be read, where Kafka fails; what cannot be
+//     decompressed and unknown codecs are UNKNOWN_SERVER_ERROR here too;
+//   - a batch smaller than its header is CORRUPT_MESSAGE, where Kafka fails;
+//   - compressed data with bytes behind it, or with a wrong lz4 checksum, is refused:
+//     Java reads it, other consumers do not. Several lz4 frames count as one;
+//   - records are decompressed to wire.MaxDecompressed bytes at most, and of those
+//     refused by the topic wire.MaxRecordErrors are listed;
+//   - where a producer claims LogAppendTime the greatest time is that of the
+//     records, not the one that it claims;
+//   - a first batch of a producer that the partition does not know has to begin at
+//     sequence 0 unless the broker was told to accept it;
+//   - transactional batches are refused;
+//   - a partition that is named twice is judged and answered twice. Kafka judges
+//     and answers the last entry alone: the first is lost without a word, and a
+//     client that takes the one answer for both has lost acknowledged records.
 
 func (b *Broker) produce(r *kmsg.ProduceRequest) wire.Reply {
 	if r.Acks < -1 || r.Acks > 1 {
