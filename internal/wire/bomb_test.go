@@ -101,7 +101,7 @@ func TestEachRecord_limit_is_exact(t *testing.T) {
 
 // Memory for decompressing is bounded over all connections together.
 func TestScanRecords_decompresses_a_few_batches_at_a_time(t *testing.T) {
-	most := cap(rooms[0].slots)
+	most := cap(rooms[0].places)
 	raw := packedBatch(1, codecs[0].pack(bytes.Join(plainRecords(1), nil)), attributes(codecGzip))
 	inside, release := make(chan struct{}, 3*most), make(chan struct{})
 	var readers sync.WaitGroup

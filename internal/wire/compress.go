@@ -27,20 +27,24 @@ const (
 // A room is where batches up to a size are decompressed, so many at a time. It
 // bounds the memory that compressed batches can make the process take.
 type room struct {
-	slots   chan struct{}
-	size    int // bytes of a buffer
-	buffers sync.Pool
+	size   int         // bytes of a buffer
+	places chan []byte // each with its buffer, nil until it is needed
+	loose  sync.Pool   // buffers of callers that gave their place up
 }
 
-func newRoom(slots, size int) *room {
-	r := &room{slots: make(chan struct{}, slots), size: size}
-	r.buffers.New = func() any { b := make([]byte, 0, size); return &b }
+func newRoom(places, size int) *room {
+	r := &room{size: size, places: make(chan []byte, places)}
+	for range places {
+		r.places <- nil
+	}
+	r.loose.New = func() any { b := make([]byte, 0, size); return &b }
 	return r
 }
 
 // rooms are tried in order: a batch that does not fit begins again in the next.
 // Their buffers are what compressed batches take at most, whoever sends how many
-// at a time: 10 MiB for each core, and 64 MiB.
+// at a time: 10 MiB for each core, and 64 MiB. They are made when they are needed
+// and kept.
 var rooms = []*room{
 	newRoom(2*runtime.GOMAXPROCS(0), 1<<20+64<<10), // what clients send unless told otherwise
 	newRoom(runtime.GOMAXPROCS(0), 8<<20),
@@ -75,32 +79,48 @@ func decompressed(codec int16, records []byte, limit int, hold bool, do func([]b
 // unpack decompresses into a buffer of the room, and is errNoRoom if that is too
 // small.
 func (r *room) unpack(codec int16, records []byte, limit int, hold bool, do func([]byte) error) error {
-	r.slots <- struct{}{}
-	held := true
-	leave := func() {
-		if held {
-			held = false
-			<-r.slots
-		}
+	if hold {
+		return r.inPlace(codec, records, limit, do)
 	}
-	defer leave()
-	buf := r.buffers.Get().(*[]byte)
-	defer r.buffers.Put(buf)
-	out, err := decompress((*buf)[:0:min(limit, r.size)], codec, records)
-	switch {
-	case err == errNoRoom:
+	buf := r.loose.Get().(*[]byte)
+	defer r.loose.Put(buf)
+	out, err := r.intoLoose((*buf)[:0:min(limit, r.size)], codec, records)
+	if err != nil {
 		return err
-	case err != nil:
-		return &packedError{err}
-	case !hold:
-		leave()
 	}
 	return do(out)
 }
 
+func (r *room) inPlace(codec int16, records []byte, limit int, do func([]byte) error) error {
+	buf := <-r.places
+	defer func() { r.places <- buf }()
+	if buf == nil {
+		buf = make([]byte, 0, r.size)
+	}
+	out, err := decompress(buf[:0:min(limit, r.size)], codec, records)
+	if err != nil {
+		return err
+	}
+	return do(out)
+}
+
+func (r *room) intoLoose(dst []byte, codec int16, records []byte) ([]byte, error) {
+	place := <-r.places
+	defer func() { r.places <- place }()
+	return decompress(dst, codec, records)
+}
+
 // decompress appends to dst, which is empty, what records hold. It is errNoRoom
-// if that is more than dst has capacity for.
+// if that is more than dst has capacity for, or else a *packedError.
 func decompress(dst []byte, codec int16, records []byte) ([]byte, error) {
+	out, err := decodeRecords(dst, codec, records)
+	if err != nil && err != errNoRoom {
+		return nil, &packedError{err}
+	}
+	return out, err
+}
+
+func decodeRecords(dst []byte, codec int16, records []byte) ([]byte, error) {
 	switch codec {
 	case codecGzip:
 		z, err := gzip.NewReader(bytes.NewReader(records))
@@ -181,11 +201,16 @@ func decompressZstd(dst, records []byte) ([]byte, error) {
 	d := zstdDecoders.Get().(*zstd.Decoder)
 	defer zstdDecoders.Put(d)
 	out, err := d.DecodeAll(records, dst)
-	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+	// A frame that does not tell its size fails with any error where the buffer has
+	// no room for one more block.
+	if errors.Is(err, zstd.ErrDecoderSizeExceeded) || err != nil && cap(dst)-len(out) < zstdBlock {
 		return nil, errNoRoom
 	}
 	return out, err
 }
+
+// zstdBlock is the most bytes that a block of zstd holds (RFC 8878).
+const zstdBlock = 128 << 10
 
 // xerial is how snappy-java frames snappy: this header, then blocks, each behind
 // its length. Kafka's Java client writes it, librdkafka writes a plain block.

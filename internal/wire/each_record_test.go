@@ -120,7 +120,7 @@ func TestEachRecord_refuses_what_is_no_batch(t *testing.T) {
 // A caller that panics must not leave behind what bounds decompression.
 func TestEachRecord_survives_a_panicking_caller(t *testing.T) {
 	raw := storedBatch(codecZstd, 0)
-	for range 2 * cap(rooms[0].slots) {
+	for range 2 * cap(rooms[0].places) {
 		func() {
 			defer func() { _ = recover() }()
 			EachRecord(raw, 1<<20, func(Record) error { panic("no") }) //nolint:errcheck // it panics
