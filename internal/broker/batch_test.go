@@ -40,12 +40,16 @@ type draft struct {
 	raw      []func([]byte) []byte     // damage on the way
 }
 
+// plainTime is the time of a record unless a test says otherwise: before that at
+// which a synctest bubble begins, since a record may not come from the future.
+const plainTime = 900_000_000_000
+
 // plain is a batch of n records that belongs to no producer.
 func plain(n int) *draft {
 	d := &draft{value: []byte("a record"), times: make([]int64, n)}
 	d.Default()
 	for i := range d.times {
-		d.times[i] = 1_700_000_000_000
+		d.times[i] = plainTime
 	}
 	d.Magic, d.PartitionLeaderEpoch = 2, -1
 	d.ProducerID, d.ProducerEpoch, d.FirstSequence = -1, -1, -1

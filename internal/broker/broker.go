@@ -88,6 +88,7 @@ func New(o Options) *Broker {
 	b.nextID.Store(firstProducerID)
 	b.txns = newTransactions(b.newProducerID)
 	b.set = map[resource]map[string]string{allBrokers: {"min.insync.replicas": "1"}} // as a new cluster of Kafka
+	b.memory.reclaim = b.reclaim
 	id := b.uuidLocked()
 	b.clusterID = base64.RawURLEncoding.EncodeToString(id[:])
 	return b

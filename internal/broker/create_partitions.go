@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"slices"
+
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -78,10 +80,7 @@ func (b *Broker) grow(asked *kmsg.CreatePartitionsRequestTopic, validateOnly boo
 	if r := b.spaceLocked(int(asked.Count) - len(now)); r != nil || validateOnly {
 		return r
 	}
-	more := make([]*partition, asked.Count)
-	for i := copy(more, now); i < len(more); i++ {
-		more[i] = newPartition(b.options.UnknownProducer, &b.memory)
-	}
+	more := append(slices.Clone(now), b.newPartitions(t, int(asked.Count)-len(now))...)
 	t.partitions.Store(&more)
 	b.partitions += len(more) - len(now)
 	return nil

@@ -165,7 +165,7 @@ func (p *partition) atOrAfter(timestamp int64) (ts, offset int64, ok bool) {
 // batch.
 func firstAtOrAfter(batch []byte, timestamp, start int64) (ts, offset, next int64) {
 	ts, offset = -1, -1
-	wire.EachRecord(batch, wire.MaxDecompressed, func(r wire.Record) error { //nolint:errcheck // it was sound when it was written
+	wire.ScanRecords(batch, wire.MaxDecompressed, func(r wire.Record) error { //nolint:errcheck // it was sound when it was written
 		next = r.Offset + 1
 		if offset < 0 && r.Timestamp >= timestamp && r.Offset >= start {
 			ts, offset = r.Timestamp, r.Offset

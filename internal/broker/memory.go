@@ -14,6 +14,10 @@ type memory struct {
 	used  atomic.Int64
 	told  atomic.Bool // that it is full
 	log   *zap.Logger
+
+	// reclaim gives back what no topic keeps any longer, and says whether there was
+	// any; nil if there never is.
+	reclaim func() bool
 }
 
 // take asks for room for n bytes. It is refused as a whole.
@@ -22,12 +26,16 @@ func (m *memory) take(n int) bool {
 		return true
 	}
 	m.used.Add(-int64(n))
+	return false
+}
+
+// full tells, once until room comes back, that a batch was refused.
+func (m *memory) full() {
 	if !m.told.Swap(true) {
 		m.log.Warn("the memory for records is full: Produce is refused with KAFKA_STORAGE_ERROR; "+
 			"give it more with --memory, or let records go with DeleteRecords or DeleteTopics",
 			zap.String("memory", humanize.IBytes(uint64(m.limit))))
 	}
-	return false
 }
 
 // force takes room for n bytes that cannot be refused.

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"sync"
+	"time"
 
 	"github.com/fencepostmq/fencepost/internal/log"
 	"github.com/fencepostmq/fencepost/internal/producer"
@@ -12,31 +13,49 @@ import (
 
 // A partition is a log and the memory of the producers that wrote it.
 type partition struct {
+	topic  *topic  // that it is of
+	memory *memory // of the whole broker
+
 	mu        sync.Mutex // guards what follows: log and producers must never disagree
 	log       log.Log
 	producers *producer.Producers
+	txns      partitionTxns
 	waiting   map[chan struct{}]struct{} // fetches that wait for records
 	deleted   bool                       // what is still written goes nowhere
-	txns      partitionTxns
-
-	memory *memory // of the whole broker
 }
 
-func newPartition(unknown producer.Policy, m *memory) *partition {
-	return &partition{producers: producer.New(unknown), memory: m}
+// newPartitions makes n empty partitions of a topic.
+func (b *Broker) newPartitions(t *topic, n int) []*partition {
+	all := make([]*partition, n)
+	for i := range all {
+		all[i] = &partition{topic: t, memory: &b.memory, producers: producer.New(b.options.UnknownProducer)}
+	}
+	return all
 }
 
 // A placed batch is what became of a batch that was sound.
 type placed struct {
 	producer.Outcome
-	offset  int64    // base offset, of the first copy for a duplicate; -1 if refused
-	start   int64    // log start offset
-	refused *refusal // the lesson accepted it, and it could not be kept
+	offset     int64    // base offset, of the first copy for a duplicate; -1 if refused
+	start      int64    // log start offset
+	appendTime int64    // the time that the broker gave the records, -1 if it gave none
+	refused    *refusal // the lesson accepted it, and it could not be kept
 }
 
 // append judges a batch and, if it is accepted, writes it. A refused batch
 // changes nothing.
 func (p *partition) append(c *wire.CheckedBatch) placed {
+	at := p.appendOnce(c)
+	if at.refused == memoryFull && p.memory.reclaim != nil && p.memory.reclaim() {
+		at = p.appendOnce(c)
+	}
+	if at.refused == memoryFull {
+		p.memory.full()
+	}
+	return at
+}
+
+func (p *partition) appendOnce(c *wire.CheckedBatch) placed {
 	p.mu.Lock()
 	at := p.appendLocked(c)
 	wake := p.takeWaitingLocked(at.offset >= 0 && at.Kind == producer.Accepted)
@@ -46,49 +65,66 @@ func (p *partition) append(c *wire.CheckedBatch) placed {
 }
 
 func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
-	at := placed{offset: -1}
+	at := placed{offset: -1, appendTime: -1}
 	batch := producer.Batch{ProducerID: c.ProducerID, Epoch: c.ProducerEpoch, First: c.FirstSequence, Records: c.NumRecords}
 	if c.ProducerID >= 0 {
 		at.Outcome = p.producers.Check(batch)
 	}
 	switch at.Kind {
 	case producer.Accepted:
-		if at.refused = p.noTxnLocked(c); at.refused != nil {
-			break
+		if at.refused = p.noPlaceLocked(c); at.refused == nil {
+			p.writeLocked(c, batch, &at)
 		}
-		if at.refused = p.noRoomLocked(len(c.Raw)); at.refused != nil {
-			break
-		}
-		at.offset = p.log.Append(c.Raw, leaderEpoch, log.Meta{
-			Records: c.NumRecords, MaxTimestamp: c.MaxTimestamp, MaxTimestampDelta: c.MaxTimestampDelta,
-		})
-		if c.ProducerID >= 0 {
-			p.producers.Record(batch, at.offset, c.MaxTimestamp)
-		}
-		p.wroteLocked(c, at.offset)
 	case producer.Duplicate:
 		at.offset = at.BaseOffset
 	}
+	p.retainLocked()
 	at.start = p.log.Start()
 	return at
 }
 
-// noRoomLocked says why a batch of n bytes cannot be kept, nil if it can.
-func (p *partition) noRoomLocked(n int) *refusal {
+// writeLocked writes a batch that has a place, and remembers it.
+func (p *partition) writeLocked(c *wire.CheckedBatch, batch producer.Batch, at *placed) {
+	if p.topic.settings.Load().logAppendTime { // under the lock, so that times never go down
+		at.appendTime = time.Now().UnixMilli()
+		c.StampAppendTime(at.appendTime)
+	}
+	at.offset = p.log.Append(c.Raw, leaderEpoch, log.Meta{
+		Records: c.NumRecords, MaxTimestamp: c.MaxTimestamp, MaxTimestampDelta: c.MaxTimestampDelta,
+	})
+	if c.ProducerID < 0 {
+		return
+	}
+	p.producers.Record(batch, at.offset, c.MaxTimestamp)
+	if c.Transactional() {
+		p.beganLocked(c.ProducerID, at.offset)
+	}
+}
+
+// memoryFull is why a batch is refused that all of the broker's memory has no
+// room for.
+var memoryFull = refuse(kerr.KafkaStorageError, "the memory that this broker has for records is full")
+
+// noPlaceLocked says why a batch that the lesson accepts cannot be written, nil
+// if it can. Then its memory is taken.
+func (p *partition) noPlaceLocked(c *wire.CheckedBatch) *refusal {
 	if p.deleted {
 		return refuse(kerr.UnknownTopicOrPartition, "the topic was deleted")
 	}
-	if !p.memory.take(n) {
-		return refuse(kerr.KafkaStorageError, "the memory that this broker has for records is full")
+	if first, open := p.txns.open[c.ProducerID]; open && !c.Transactional() {
+		return refuse(kerr.InvalidTxnState, "producer %d has a transaction open since offset %d, and this batch is not part of it", c.ProducerID, first)
+	}
+	if !p.memory.take(len(c.Raw)) {
+		return memoryFull
 	}
 	return nil
 }
 
-// offsets are the log's ends. The high watermark and the last stable offset are
-// the end: there is one replica, and there are no transactions.
+// offsets are the log's ends. The high watermark is the end: there is one replica.
 func (p *partition) offsets() (start, end int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.retainLocked()
 	return p.log.Start(), p.log.End()
 }
 
@@ -109,6 +145,7 @@ type view struct {
 func (p *partition) read(offset int64, maxBytes int, isolation int8) view {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.retainLocked()
 	v := view{start: p.log.Start(), end: p.log.End(), stable: p.stableLocked()}
 	v.records, v.err = p.log.ReadAcross(offset, p.reachLocked(isolation), maxBytes)
 	if isolation == readCommitted {
@@ -128,9 +165,7 @@ func (p *partition) trim(offset int64) (start int64, err error) {
 	if err := p.log.Trim(offset); err != nil {
 		return 0, err
 	}
-	if !p.deleted { // else all of it was given back
-		p.memory.give(before - p.log.Size())
-	}
+	p.gaveLocked(before)
 	p.forgetLocked()
 	return p.log.Start(), nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/fencepostmq/fencepost/internal/log"
 	"github.com/fencepostmq/fencepost/internal/txn"
 	"github.com/fencepostmq/fencepost/internal/wire"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -55,27 +54,15 @@ func (p *partition) writes(producerID int64) bool {
 	return open
 }
 
-// noTxnLocked says why a batch that the lesson accepts cannot be written beside
-// the open transaction of its producer, nil if it can.
-func (p *partition) noTxnLocked(c *wire.CheckedBatch) *refusal {
-	if first, open := p.txns.open[c.ProducerID]; open && !c.Transactional() {
-		return refuse(kerr.InvalidTxnState, "producer %d has a transaction open since offset %d, and this batch is not part of it", c.ProducerID, first)
-	}
-	return nil
-}
-
-// wroteLocked notes that a batch was written.
-func (p *partition) wroteLocked(c *wire.CheckedBatch, offset int64) {
-	if !c.Transactional() || c.ProducerID < 0 {
-		return
-	}
-	if _, open := p.txns.open[c.ProducerID]; open {
+// beganLocked notes that a producer wrote in a transaction.
+func (p *partition) beganLocked(producerID, offset int64) {
+	if _, open := p.txns.open[producerID]; open {
 		return
 	}
 	if p.txns.open == nil {
 		p.txns.open = map[int64]int64{}
 	}
-	p.txns.open[c.ProducerID] = offset
+	p.txns.open[producerID] = offset
 }
 
 // stableLocked is the last stable offset: before it, every transaction has ended.
@@ -91,6 +78,7 @@ func (p *partition) stableLocked() int64 {
 func (p *partition) reach(isolation int8) (start, end int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.retainLocked()
 	return p.log.Start(), p.reachLocked(isolation)
 }
 

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/fencepostmq/fencepost/internal/producer"
 	"github.com/fencepostmq/fencepost/internal/wire"
@@ -13,16 +14,34 @@ import (
 // refused).
 //
 // Each partition's record set is judged by itself: first whether it is one
-// sound batch, then by the lesson. A refused batch changes nothing and is
-// answered with base offset -1 and, in every version that has room for it, the
-// reason in words. With acks=0 a refusal closes the connection, as in Kafka.
+// sound batch that the topic's settings allow, then by the lesson. A refused batch
+// changes nothing and is answered with base offset -1 and, in every version that
+// has room for it, the reason in words; records that the topic does not want are
+// listed. With acks=0 a refusal closes the connection, as in Kafka.
 //
-// Differences from Apache Kafka: a null record set is answered; bytes behind a
-// batch, a wrong offset delta in a record, and records that cannot be read are
-// INVALID_RECORD; a first batch of a producer that the partition does not know
-// has to begin at sequence 0 unless the broker was told to accept it.
-// A partition that is named twice is judged
-// and answered twice, where Kafka judges the last entry and drops the others.
+// The settings are max.message.bytes, message.timestamp.type and its limits before
+// and after, cleanup.policy=compact, which wants keys, and compression.type with
+// its levels; retention stands in retention.go.
+//
+// Differences from Apache Kafka:
+//   - a null record set is answered, INVALID_RECORD;
+//   - a wrong offset delta in a record is INVALID_RECORD. Kafka serves such a
+//     record to consumers with the offset that it claims, which another one has;
+//     in a compressed batch it fails (UNKNOWN_SERVER_ERROR);
+//   - so are records that cannot be read, where Kafka fails; what cannot be
+//     decompressed and unknown codecs are UNKNOWN_SERVER_ERROR here too;
+//   - a batch smaller than its header is CORRUPT_MESSAGE, where Kafka fails;
+//   - compressed data with bytes behind it, or with a wrong lz4 checksum, is refused:
+//     Java reads it, other consumers do not. Several lz4 frames count as one;
+//   - records are decompressed to wire.MaxDecompressed bytes at most, and of those
+//     refused by the topic wire.MaxRecordErrors are listed;
+//   - where a producer claims LogAppendTime the greatest time is that of the
+//     records, not the one that it claims;
+//   - a first batch of a producer that the partition does not know has to begin at
+//     sequence 0 unless the broker was told to accept it;
+//   - a partition that is named twice is judged and answered twice. Kafka judges
+//     and answers the last entry alone: the first is lost without a word, and a
+//     client that takes the one answer for both has lost acknowledged records.
 
 func (b *Broker) produce(r *kmsg.ProduceRequest) wire.Reply {
 	if r.Acks < -1 || r.Acks > 1 {
@@ -51,13 +70,17 @@ func (b *Broker) produceTopic(t *kmsg.ProduceRequestTopic, txnID *string, rules 
 	resp.Topic, resp.TopicID = t.Topic, t.TopicID
 	resp.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
 	topic, unknown := b.topicFor(t.Topic, t.TopicID, rules.Version >= 13)
+	var records wire.RecordRules
 	if topic != nil {
-		rules.MaxBytes = topic.settings.Load().maxMessageBytes
+		s := topic.settings.Load()
+		rules.MaxBytes, rules.Compression = s.maxMessageBytes, s.compression()
+		records, rules.Records = s.recordRules(time.Now().UnixMilli()), &records
 	}
 	for i := range t.Partitions {
 		asked, told := &t.Partitions[i], &resp.Partitions[i]
 		told.Default()
 		told.Partition, told.BaseOffset = asked.Partition, -1
+		records.Partition = wire.TopicPartition{Topic: t.Topic, Partition: asked.Partition}
 		switch p := topic.partition(asked.Partition); {
 		case p == nil:
 			noPartition(told, topic, unknown)
@@ -93,19 +116,21 @@ func noPartition(told *kmsg.ProduceResponseTopicPartition, t *topic, unknown *ke
 	told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("topic %s has partitions 0 to %d", t.name, len(t.all())-1))
 }
 
+// recordRules is what the topic asks of each record, at this time.
+func (s *settings) recordRules(now int64) wire.RecordRules {
+	return wire.RecordRules{Now: now, Before: s.timestampBefore, After: s.timestampAfter, AppendTime: s.logAppendTime, Keys: s.compact}
+}
+
 // produce judges and writes one record set. The checks of the batch itself need
 // no lock.
 func (p *partition) produce(records []byte, rules wire.BatchRules, told *kmsg.ProduceResponseTopicPartition) {
 	batch, bad := wire.CheckBatch(records, rules)
 	if bad != nil {
-		told.ErrorCode, told.ErrorMessage = bad.Code, kmsg.StringPtr(bad.Problem)
-		if !bad.Unread {
-			told.LogStartOffset, _ = p.offsets()
-		}
+		p.refuse(bad, told)
 		return
 	}
 	at := p.append(&batch)
-	told.LogStartOffset, told.BaseOffset = at.start, at.offset
+	told.LogStartOffset, told.BaseOffset, told.LogAppendTime = at.start, at.offset, at.appendTime
 	if at.refused != nil {
 		told.ErrorCode, told.ErrorMessage = at.refused.code, &at.refused.text
 	}
@@ -114,6 +139,19 @@ func (p *partition) produce(records []byte, rules wire.BatchRules, told *kmsg.Pr
 	}
 	if at.Kind == producer.Duplicate {
 		told.LogAppendTime = at.Timestamp // as Kafka does, on any topic
+	}
+}
+
+// refuse tells why a batch was refused before the lesson was asked.
+func (p *partition) refuse(bad *wire.BatchError, told *kmsg.ProduceResponseTopicPartition) {
+	told.ErrorCode, told.ErrorMessage = bad.Code, kmsg.StringPtr(bad.Problem)
+	for _, r := range bad.Records {
+		told.ErrorRecords = append(told.ErrorRecords, kmsg.ProduceResponseTopicPartitionErrorRecord{
+			RelativeOffset: r.Index, ErrorMessage: kmsg.StringPtr(r.Problem),
+		})
+	}
+	if !bad.Unread {
+		told.LogStartOffset, _ = p.offsets()
 	}
 }
 

@@ -119,10 +119,7 @@ func (b *Broker) create(spec topicSpec, validateOnly bool) (*topic, *refusal) {
 	}
 	t := &topic{name: spec.name, id: b.uuidLocked()}
 	t.settings.Store(settings)
-	partitions := make([]*partition, spec.partitions)
-	for i := range partitions {
-		partitions[i] = newPartition(b.options.UnknownProducer, &b.memory)
-	}
+	partitions := b.newPartitions(t, int(spec.partitions))
 	t.partitions.Store(&partitions)
 	if validateOnly {
 		return t, nil

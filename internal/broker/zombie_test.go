@@ -48,7 +48,7 @@ func TestZombie_WithoutATransactionalIDBothWrite(t *testing.T) {
 	other.store("orders", 0, by(b.ID, b.Epoch, 0, 1))
 	one.store("orders", 0, by(a.ID, a.Epoch, 1, 1))
 	want(t, "producers", writers(one.describe("orders", 0)), []writer{
-		{a.ID, 0, 1, 1_700_000_000_000}, {b.ID, 0, 0, 1_700_000_000_000},
+		{a.ID, 0, 1, plainTime}, {b.ID, 0, 0, plainTime},
 	})
 }
 

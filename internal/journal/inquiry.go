@@ -75,6 +75,7 @@ func (j *Journal) inquiryLocked(t *topic) *inquiry {
 		byPlace:    make(map[location]*doubt),
 		same:       make(map[*replay]bool),
 	}
+	q.reader.trimmed = q.sayTrimmed
 	for number, p := range t.partitions {
 		q.partitions = append(q.partitions, bounds{partition: number, known: p.noted.end})
 		q.copyPartition(p)
@@ -168,7 +169,7 @@ func (q *inquiry) measure(ctx context.Context) error {
 		}
 		readable = append(readable, b)
 		if b.start > 0 {
-			q.limit("partition %d begins at offset %d: what was deleted before it was not looked at", b.partition, b.start)
+			q.sayTrimmed(b.partition, b.start)
 		}
 		if b.end < b.known {
 			q.limit("partition %d ends at offset %d, and batches were accepted up to offset %d", b.partition, b.end, b.known-1)
@@ -199,6 +200,11 @@ func (q *inquiry) unreadable(err error, matters bool) error {
 		q.limit("%s", failed)
 	}
 	return nil
+}
+
+// sayTrimmed says what DeleteRecords or retention took away.
+func (q *inquiry) sayTrimmed(partition int32, start int64) {
+	q.limit("partition %d begins at offset %d: what was deleted before it was not looked at", partition, start)
 }
 
 // limit says in the verdict what it could not take into account, once.

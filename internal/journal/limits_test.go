@@ -299,6 +299,21 @@ func TestVerdict_of_a_log_that_cannot_be_read(t *testing.T) {
 			t.Errorf("%s", v)
 		}
 	})
+	t.Run("trimmed while it is read", func(t *testing.T) {
+		s := lossy(t)
+		s.journal.next = wire.HandlerFunc(func(ctx context.Context, req *wire.Request) wire.Reply {
+			if r, ok := req.Body.(*kmsg.FetchRequest); ok && r.MaxBytes == scanBytes {
+				if err := s.broker.at("orders", 0).log.Trim(3); err != nil {
+					t.Error(err)
+				}
+			}
+			return s.broker.Handle(ctx, req)
+		})
+		s.wantLimits("partition 0 begins at offset 3: what was deleted before it was not looked at")
+		if v := s.verdict(); v.Unconfirmed[0].FirstOffset != 2 {
+			t.Errorf("%s", v)
+		}
+	})
 	t.Run("trimmed below a replay of other records", func(t *testing.T) {
 		s := newSetup(t, Options{})
 		p := s.peer("app")

@@ -86,12 +86,12 @@ func mix(a, b uint64) uint64 {
 // print makes both prints.
 func (p *printer) print(r *wire.Record) print {
 	content := p.content(r)
-	return print{content: content, dated: dated(content, r.Timestamp)}
+	return print{content: content, dated: dated(content, r.Created)}
 }
 
 // prints makes those of all records of a batch as a client sent it.
 func (p *printer) prints(raw []byte) (all []print, first string, err error) {
-	err = wire.EachRecord(raw, wire.MaxDecompressed, func(r wire.Record) error {
+	err = wire.ScanRecords(raw, wire.MaxDecompressed, func(r wire.Record) error {
 		if len(all) == 0 {
 			first = labelOf(IdentityNone, &r)
 		}

@@ -38,9 +38,9 @@ func TestPrint_tells_records_apart(t *testing.T) {
 			t.Errorf("record %d has two prints", i)
 		}
 		later := *r
-		later.Timestamp++
+		later.Created++
 		if a, b := p.print(r), p.print(&later); a.content != b.content || a.dated == b.dated {
-			t.Errorf("record %d: the timestamp is not part of the dated print alone", i)
+			t.Errorf("record %d: the time is not part of the dated print alone", i)
 		}
 	}
 }

@@ -30,6 +30,10 @@ const (
 type reader struct {
 	next  wire.Handler
 	topic string
+
+	// trimmed is told where a partition begins whose records went away while it was
+	// read, as retention makes them; nil tells nobody.
+	trimmed func(partition int32, start int64)
 }
 
 // A readError says that a partition, or a part of it, cannot be read.
@@ -131,6 +135,11 @@ func (r *reader) each(ctx context.Context, partition int32, from, to int64, byte
 		switch {
 		case err != nil:
 			return err
+		case p.ErrorCode == kerr.OffsetOutOfRange.Code:
+			if w.next, err = r.skip(ctx, partition, asked); err != nil {
+				return err
+			}
+			continue
 		case p.ErrorCode != 0:
 			return &readError{partition, errorName(p.ErrorCode)}
 		}
@@ -142,6 +151,22 @@ func (r *reader) each(ctx context.Context, partition int32, from, to int64, byte
 		}
 	}
 	return nil
+}
+
+// skip is where to read on if an offset is out of range: at the partition's start,
+// if that has gone beyond it.
+func (r *reader) skip(ctx context.Context, partition int32, offset int64) (int64, error) {
+	start, err := r.start(ctx, partition)
+	switch {
+	case err != nil:
+		return 0, err
+	case start <= offset:
+		return 0, &readError{partition, errorName(kerr.OffsetOutOfRange.Code)}
+	}
+	if r.trimmed != nil {
+		r.trimmed(partition, start)
+	}
+	return start, nil
 }
 
 // A walk goes over the records of a partition.

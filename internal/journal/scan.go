@@ -48,7 +48,7 @@ func (s *scan) learnDoubts(ctx context.Context) error {
 		left -= records
 		err := s.readBatch(ctx, d.event.location(), records, func(v *visit) error {
 			s.turnTo(v)
-			s.groups.learn(s.rankedContent(s.printer.content(&v.record)), v.record.Timestamp)
+			s.groups.learn(s.rankedContent(s.printer.content(&v.record)), v.record.Created)
 			return nil
 		})
 		if err != nil {
@@ -157,7 +157,7 @@ func (s *scan) placeOf(v *visit) place {
 		epoch:    v.batch.ProducerEpoch,
 		sequence: v.sequence(),
 		doubt:    s.doubt,
-		time:     v.record.Timestamp,
+		time:     v.record.Created,
 	}
 }
 

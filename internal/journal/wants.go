@@ -134,7 +134,7 @@ func (w *wants) visit(content uint64, v *visit, d *doubt) {
 	if c == nil {
 		return
 	}
-	p := print{content: content, dated: dated(content, v.record.Timestamp)}
+	p := print{content: content, dated: dated(content, v.record.Created)}
 	writer := writerOf(v.batch.ProducerID, v.batch.ProducerEpoch)
 	if writer != 0 {
 		if i, ok := w.own[ownKey(content, writer, v.sequence())]; ok {

@@ -110,8 +110,14 @@ func (l *Log) Trim(offset int64) error {
 	if offset < 0 || offset > l.end {
 		return ErrOutOfRange
 	}
+	l.trimTo(offset)
+	return nil
+}
+
+// trimTo is Trim to an offset that is in range.
+func (l *Log) trimTo(offset int64) {
 	if offset <= l.start {
-		return nil
+		return
 	}
 	l.start = offset
 	l.release()
@@ -119,7 +125,6 @@ func (l *Log) Trim(offset int64) error {
 	if len(l.pieces) > 0 {
 		l.skip = l.pieces[0].find(offset)
 	}
-	return nil
 }
 
 // release lets go of the pieces that hold no offset from start on. Readers may

@@ -178,6 +178,31 @@ func (p *pair) trim(t *rapid.T) {
 	}
 }
 
+// trimToSize and trimBefore are the model's: it drops batch after batch.
+func (p *pair) trimToSize(t *rapid.T) {
+	keep := rapid.Int64Range(0, 4000).Draw(t, "keep")
+	p.log.TrimToSize(keep)
+	m := &p.model
+	for _, b := range m.from(m.start) {
+		if m.size()-int64(len(b.bytes)) < keep {
+			break
+		}
+		m.start = b.next()
+	}
+}
+
+func (p *pair) trimBefore(t *rapid.T) {
+	timestamp := rapid.Int64Range(-2, 32).Draw(t, "timestamp")
+	p.log.TrimBefore(timestamp)
+	m := &p.model
+	for _, b := range m.from(m.start) {
+		if b.meta.MaxTimestamp < 0 || b.meta.MaxTimestamp >= timestamp {
+			break
+		}
+		m.start = b.next()
+	}
+}
+
 func (p *pair) batch(t *rapid.T) {
 	offset := p.offset(t)
 	var want []byte
@@ -231,6 +256,8 @@ func TestLog_DoesWhatTheModelDoes(t *testing.T) {
 			"read":         p.readOnce,
 			"read all":     p.readAll,
 			"trim":         p.trim,
+			"trim to size": p.trimToSize,
+			"trim before":  p.trimBefore,
 			"batch":        p.batch,
 			"at or after":  p.atOrAfter,
 			"":             p.check,

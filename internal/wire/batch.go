@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math"
 
-	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -17,15 +15,20 @@ import (
 const (
 	batchPrefix   = 12 // base offset and length, which the length does not count
 	batchOverhead = 61 // bytes before the first record
+	leastLength   = 14 // that of the smallest batch of any magic
+	magicAt       = 16
 	crcAt         = 17
 	crcFrom       = 21 // the checksum covers everything from the attributes on
+	attributesAt  = 21
 
-	maxTimestampAt = 35
+	firstTimestampAt = 27
+	maxTimestampAt   = 35
 )
 
 // Bits of a batch's attributes.
 const (
 	codecBits        = 0x07
+	appendTimeBit    = 0x08 // the records have the batch's max timestamp, given by the broker
 	transactionalBit = 0x10
 	controlBit       = 0x20
 )
@@ -45,6 +48,9 @@ type BatchError struct {
 	Unread bool
 	// Problem is what was wrong and where, in words.
 	Problem string
+	// Records lists the records that the topic's settings refuse, if they are why;
+	// the first MaxRecordErrors of them.
+	Records []RecordError
 }
 
 // Error is the problem in words.
@@ -69,13 +75,17 @@ type BatchRules struct {
 	Version int16
 	// Transactional is set if the request has a transactional id.
 	Transactional bool
+	// Records is what the topic asks of each record, nil for nothing.
+	Records *RecordRules
+	// Compression is how the topic wants batches compressed, nil for as they come.
+	Compression *Compression
 }
 
 // A CheckedBatch is a batch that is sound, and what was learned from a walk over
 // its records.
 type CheckedBatch struct {
 	kmsg.RecordBatch
-	Raw []byte
+	Raw []byte // the batch alone, without what stood behind it
 
 	// MaxTimestampDelta is the offset delta of the first record that has the
 	// greatest timestamp. A header that says another MaxTimestamp than that
@@ -90,28 +100,47 @@ func (c *CheckedBatch) Transactional() bool { return IsTransactional(c.Attribute
 // transaction.
 func IsTransactional(attributes int16) bool { return attributes&transactionalBit != 0 }
 
-// ParseBatchHeader reads the header of the first batch in a record set. It
-// checks nothing but that the header is there and that it is one of magic 2.
-func ParseBatchHeader(raw []byte) (kmsg.RecordBatch, *BatchError) {
-	var b kmsg.RecordBatch
-	switch {
-	case raw == nil:
-		return b, unread(kerr.InvalidRecord, "the record set is null")
-	case len(raw) == 0:
-		return b, unread(kerr.InvalidRecord, "the record set has no bytes")
-	case len(raw) < batchPrefix+5:
-		return b, unread(kerr.InvalidRecord, "the record set ends after %d bytes, inside the header of a batch", len(raw))
-	}
-	// Magic stands at the same place in every format there ever was.
-	if magic := int8(raw[16]); magic != 2 {
-		return b, unread(kerr.CorruptMessage, "magic %d is not served, only 2 (Kafka 0.11 and later)", magic)
+// wholeBatch tells how many bytes the batch at the beginning of raw takes, 0 if
+// it is cut off. The order is the one in which Kafka looks (ByteBufferLogInputStream):
+// a bad length or magic is told even if the batch is not all there.
+func wholeBatch(raw []byte) (size int, err *BatchError) {
+	if len(raw) < batchPrefix {
+		return 0, nil
 	}
 	length := int(int32(binary.BigEndian.Uint32(raw[8:])))
+	if length < leastLength {
+		return 0, unread(kerr.CorruptMessage, "the batch says that it has %d bytes, less than its own header", length)
+	}
+	if len(raw) <= magicAt {
+		return 0, nil
+	}
+	if magic := int8(raw[magicAt]); magic < 0 || magic > 2 {
+		return 0, badMagic(kerr.CorruptMessage, magic)
+	}
+	if length > len(raw)-batchPrefix {
+		return 0, nil
+	}
+	return batchPrefix + length, nil
+}
+
+func badMagic(err *kerr.Error, magic int8) *BatchError {
+	return unread(err, "magic %d is not served, only 2 (Kafka 0.11 and later)", magic)
+}
+
+// ParseBatchHeader reads the header of the first batch in a record set. It
+// checks nothing but that the batch is there, whole, and that it is one of magic 2.
+func ParseBatchHeader(raw []byte) (kmsg.RecordBatch, *BatchError) {
+	var b kmsg.RecordBatch
+	size, err := wholeBatch(raw)
 	switch {
-	case length < batchOverhead-batchPrefix:
-		return b, unread(kerr.CorruptMessage, "the batch says that it has %d bytes, less than its own header", length)
-	case length > len(raw)-batchPrefix:
-		return b, unread(kerr.InvalidRecord, "the batch says that it has %d bytes, and %d are there", length, len(raw)-batchPrefix)
+	case err != nil:
+		return b, err
+	case size == 0:
+		return b, cutOff(raw)
+	case raw[magicAt] != 2:
+		return b, badMagic(kerr.InvalidRecord, int8(raw[magicAt]))
+	case size < batchOverhead:
+		return b, unread(kerr.CorruptMessage, "the batch says that it has %d bytes, less than its own header", size-batchPrefix)
 	}
 	if err := b.ReadFrom(raw); err != nil {
 		return b, unread(kerr.InvalidRecord, "the header of the batch cannot be read: %v", err)
@@ -119,10 +148,25 @@ func ParseBatchHeader(raw []byte) (kmsg.RecordBatch, *BatchError) {
 	return b, nil
 }
 
+// cutOff says what there is instead of a whole batch.
+func cutOff(raw []byte) *BatchError {
+	switch {
+	case raw == nil:
+		return unread(kerr.InvalidRecord, "the record set is null")
+	case len(raw) == 0:
+		return unread(kerr.InvalidRecord, "the record set has no bytes")
+	case len(raw) <= magicAt:
+		return unread(kerr.InvalidRecord, "the record set ends after %d bytes, inside the header of a batch", len(raw))
+	}
+	return unread(kerr.InvalidRecord, "the batch says that it has %d bytes, and %d are there", binary.BigEndian.Uint32(raw[8:]), len(raw)-batchPrefix)
+}
+
 // CheckBatch judges the record set that a Produce request holds for one
-// partition: that it is one sound batch of magic 2 which a producer may write.
-// Every record is walked over, compressed or not. The order of the checks is
-// the one of Kafka's LogValidator.
+// partition: that it is one sound batch of magic 2 which a producer may write and
+// the topic wants. Every record is walked over, compressed or not. The order of
+// the checks is the one of Kafka's LogValidator. What the header says wrong of the
+// timestamps is corrected, in raw too; a batch that the topic wants compressed
+// otherwise is a new one.
 func CheckBatch(raw []byte, rules BatchRules) (CheckedBatch, *BatchError) {
 	b, err := ParseBatchHeader(raw)
 	if err != nil {
@@ -135,23 +179,49 @@ func CheckBatch(raw []byte, rules BatchRules) (CheckedBatch, *BatchError) {
 	if err := c.checkHeader(rules); err != nil {
 		return c, err
 	}
-	err = c.checkRecords() // changes c
+	if err := c.checkRecords(rules.Records, rules.Compression.changes(&c)); err != nil { // changes c
+		return c, err
+	}
+	err = c.compress(rules) // changes c
 	return c, err
 }
 
 // checkFrame judges the batch from outside: how many, how large, its checksum.
 func (c *CheckedBatch) checkFrame(rules BatchRules) *BatchError {
-	whole := int(c.Length) + batchPrefix
-	if behind := len(c.Raw) - whole; behind >= batchPrefix {
-		return unread(kerr.InvalidRecord, "the record set holds more than one batch: %d bytes follow the first", behind)
-	} else if behind > 0 {
-		return unread(kerr.InvalidRecord, "%d bytes follow the batch", behind)
+	if err := c.cutBehind(); err != nil {
+		return err
 	}
-	if whole > rules.MaxBytes {
-		return unread(kerr.MessageTooLarge, "the batch has %d bytes, and the topic's max.message.bytes is %d", whole, rules.MaxBytes)
+	if err := c.checkSize(rules.MaxBytes); err != nil {
+		return err
 	}
 	if sum := crc32.Checksum(c.Raw[crcFrom:], castagnoli); sum != uint32(c.CRC) {
 		return unread(kerr.CorruptMessage, "the batch says that its CRC-32C is %08x, and it is %08x", uint32(c.CRC), sum)
+	}
+	return nil
+}
+
+// cutBehind takes away what stands behind the batch and is no whole batch, as
+// Kafka does.
+func (c *CheckedBatch) cutBehind() *BatchError {
+	whole := int(c.Length) + batchPrefix
+	if len(c.Raw) == whole {
+		return nil
+	}
+	behind := c.Raw[whole:]
+	switch second, err := wholeBatch(behind); {
+	case err != nil:
+		err.Problem = fmt.Sprintf("%d bytes follow the batch, and are none themselves: %s", len(behind), err.Problem)
+		return err
+	case second > 0:
+		return unread(kerr.InvalidRecord, "the record set holds more than one batch: %d bytes follow the first", len(behind))
+	}
+	c.Raw = c.Raw[:whole:whole]
+	return nil
+}
+
+func (c *CheckedBatch) checkSize(most int) *BatchError {
+	if len(c.Raw) > most {
+		return unread(kerr.MessageTooLarge, "the batch has %d bytes, and the topic's max.message.bytes is %d", len(c.Raw), most)
 	}
 	return nil
 }
@@ -169,7 +239,7 @@ func (c *CheckedBatch) checkHeader(rules BatchRules) *BatchError {
 	case c.Attributes&controlBit != 0:
 		return refuse(kerr.InvalidRecord, "a producer cannot write control batches")
 	case codec > codecZstd:
-		return refuse(kerr.UnsupportedCompressionType, "compression type %d is not known, the highest is %d", codec, codecZstd)
+		return refuse(kerr.UnknownServerError, "compression type %d is not known, the highest is %d", codec, codecZstd)
 	case codec == codecZstd && rules.Version < 7:
 		return unread(kerr.UnsupportedCompressionType, "zstd needs Produce version 7 or later, and this is version %d", rules.Version)
 	}
@@ -190,146 +260,90 @@ func (c *CheckedBatch) checkProducer(rules BatchRules) *BatchError {
 	return nil
 }
 
-// checkRecords walks over the records, which have to fill the batch exactly.
-func (c *CheckedBatch) checkRecords() *BatchError {
-	greatest := int64(math.MinInt64)
-	err := c.eachRecord(MaxDecompressed, false, func(r Record) error {
-		if r.Timestamp > greatest {
-			greatest, c.MaxTimestampDelta = r.Timestamp, int32(r.Offset-c.FirstOffset)
-		}
-		return nil
-	})
-	if err != nil {
-		return refuse(kerr.InvalidRecord, "%v", err)
+// checkRecords walks over the records, which have to fill the batch exactly, and
+// judges them by what the topic asks. repacked is set if they are going to be
+// compressed otherwise.
+func (c *CheckedBatch) checkRecords(rules *RecordRules, repacked bool) *BatchError {
+	s := recordScan{badRecords: badRecords{rules: rules, batch: c, repacked: repacked}, thorough: rules.thorough(c.Attributes)}
+	err := c.scan(&s)
+	if err == nil && !s.thorough && !(rules.allows(s.least) && rules.allows(s.greatest)) {
+		s.thorough = true
+		err = c.scan(&s)
 	}
-	if greatest != c.MaxTimestamp {
-		c.correctMaxTimestamp(greatest)
+	switch {
+	case err != nil:
+		return unreadable(err)
+	case s.total > 0:
+		return s.refusal()
 	}
+	c.MaxTimestampDelta = s.greatestAt
+	c.stamp(c.Attributes&^appendTimeBit, s.greatest)
 	return nil
 }
 
-// correctMaxTimestamp writes the greatest timestamp where the producer wrote
-// another, as Kafka does: lookups by time go by it.
-func (c *CheckedBatch) correctMaxTimestamp(timestamp int64) {
-	c.MaxTimestamp = timestamp
-	binary.BigEndian.PutUint64(c.Raw[maxTimestampAt:], uint64(timestamp))
+func (c *CheckedBatch) scan(s *recordScan) error {
+	return c.records(MaxDecompressed, true, s.over)
+}
+
+// A recordScan learns what a batch has to know of its records.
+type recordScan struct {
+	badRecords
+	thorough bool // judge each of them
+
+	least, greatest int64 // timestamps, of those that have one and of none
+	greatestAt      int32 // offset delta of the first record that has the greatest
+}
+
+// over goes over all records.
+func (s *recordScan) over(records []byte) error {
+	w := recordWalk{batch: s.batch, rest: records}
+	s.least, s.greatest, s.greatestAt = noTimestamp, noTimestamp, 0
+	for w.next() {
+		r := &w.record
+		if r.Created > s.greatest {
+			s.greatest, s.greatestAt = r.Created, w.seen-1
+		}
+		s.least = min(s.least, r.Created)
+		if s.thorough {
+			s.judge(r)
+		}
+	}
+	return w.err
+}
+
+// unreadable is what a client is told of records that cannot be read.
+func unreadable(err error) *BatchError {
+	if packed := new(packedError); errors.As(err, &packed) {
+		return refuse(kerr.UnknownServerError, "%v", err)
+	}
+	return refuse(kerr.InvalidRecord, "%v", err)
+}
+
+// noTimestamp is that of a record without one (RecordBatch.NO_TIMESTAMP).
+const noTimestamp = -1
+
+// StampAppendTime gives all records of the batch the time at which the broker
+// appends it, in milliseconds since 1970. Their own times stay in the batch, and
+// nobody is told them.
+func (c *CheckedBatch) StampAppendTime(now int64) {
+	c.MaxTimestampDelta = 0
+	c.stamp(c.Attributes|appendTimeBit, now)
+}
+
+// stamp writes attributes and max timestamp where others stand. Producers get
+// them wrong, and lookups by time go by them.
+func (c *CheckedBatch) stamp(attributes int16, maxTimestamp int64) {
+	if attributes == c.Attributes && maxTimestamp == c.MaxTimestamp {
+		return
+	}
+	c.Attributes, c.MaxTimestamp = attributes, maxTimestamp
+	binary.BigEndian.PutUint16(c.Raw[attributesAt:], uint16(attributes))
+	binary.BigEndian.PutUint64(c.Raw[maxTimestampAt:], uint64(maxTimestamp))
+	c.seal()
+}
+
+// seal writes the checksum.
+func (c *CheckedBatch) seal() {
 	c.CRC = int32(crc32.Checksum(c.Raw[crcFrom:], castagnoli))
 	binary.BigEndian.PutUint32(c.Raw[crcAt:], uint32(c.CRC))
-}
-
-// A Record is one record of a batch. Its byte slices alias the batch, or the
-// buffer it was decompressed into, and are valid until the next record.
-type Record struct {
-	Offset    int64  // the batch's base offset plus the record's delta
-	Timestamp int64  // milliseconds since 1970
-	Key       []byte // nil for a null key
-	Value     []byte // nil for a null value
-	Headers   []Header
-}
-
-// A Header is one header of a record.
-type Header struct {
-	Key   string
-	Value []byte // nil for a null value
-}
-
-// EachRecord calls yield for each record of the first batch in raw,
-// decompressing it if need be, and stops at the first error that yield returns.
-// No more than limit bytes are decompressed; a batch that would be larger, or
-// that is not sound, is an error.
-func EachRecord(raw []byte, limit int, yield func(Record) error) error {
-	b, err := ParseBatchHeader(raw)
-	if err != nil {
-		return err
-	}
-	c := CheckedBatch{RecordBatch: b, Raw: raw}
-	return c.eachRecord(limit, true, yield)
-}
-
-func (c *CheckedBatch) eachRecord(limit int, headers bool, yield func(Record) error) error {
-	codec := c.Attributes & codecBits
-	if codec == codecNone {
-		return c.walk(c.Records, headers, yield)
-	}
-	return decompressed(codec, c.Records, limit, func(records []byte) error {
-		return c.walk(records, headers, yield)
-	})
-}
-
-// walk goes over uncompressed records without allocating, unless headers are
-// wanted and there are some.
-func (c *CheckedBatch) walk(records []byte, headers bool, yield func(Record) error) error {
-	w := recordWalk{batch: c, headers: headers}
-	for i := range c.NumRecords {
-		length, n := kbin.Varint(records)
-		if n <= 0 || length < 0 || int(length) > len(records)-n {
-			return fmt.Errorf("record %d of %d: its length %d goes beyond the batch", i, c.NumRecords, length)
-		}
-		if err := w.read(records[n : n+int(length)]); err != nil {
-			return fmt.Errorf("record %d of %d: %w", i, c.NumRecords, err)
-		}
-		if w.record.Offset != c.FirstOffset+int64(i) {
-			return fmt.Errorf("record %d of %d: its offset delta is %d", i, c.NumRecords, w.record.Offset-c.FirstOffset)
-		}
-		if err := yield(w.record); err != nil {
-			return err
-		}
-		records = records[n+int(length):]
-	}
-	if len(records) > 0 {
-		return fmt.Errorf("%d bytes follow the last of %d records", len(records), c.NumRecords)
-	}
-	return nil
-}
-
-type recordWalk struct {
-	batch   *CheckedBatch
-	headers bool // whether anybody wants the headers; they are checked anyway
-	record  Record
-}
-
-var (
-	errRecordEnds = errors.New("a field goes beyond the record")
-	errHeaderKey  = errors.New("a header has no key")
-)
-
-// read reads one record, which has to fill body exactly.
-func (w *recordWalk) read(body []byte) error {
-	r := kbin.Reader{Src: body}
-	r.Int8() // attributes, which nothing uses
-	w.record.Timestamp = w.batch.FirstTimestamp + r.Varlong()
-	w.record.Offset = w.batch.FirstOffset + int64(r.Varint())
-	w.record.Key = r.VarintBytes()
-	w.record.Value = r.VarintBytes()
-	noKey := w.readHeaders(&r)
-	if !r.Ok() {
-		return errRecordEnds
-	}
-	if noKey {
-		return errHeaderKey
-	}
-	if len(r.Src) > 0 {
-		return fmt.Errorf("%d bytes follow its last field", len(r.Src))
-	}
-	return nil
-}
-
-// readHeaders reads the headers of a record, and says whether one has a null
-// key: a value and a header's value may be null, its key may not.
-func (w *recordWalk) readHeaders(r *kbin.Reader) (noKey bool) {
-	w.record.Headers = w.record.Headers[:0]
-	n := r.Varint()
-	if n < 0 || int(n) > len(r.Src) {
-		r.Span(-1) // no such number of headers can be there
-		return false
-	}
-	for i := int32(0); i < n && r.Ok(); i++ {
-		key := r.VarintBytes()
-		noKey = noKey || key == nil
-		value := r.VarintBytes()
-		if w.headers {
-			w.record.Headers = append(w.record.Headers, Header{Key: string(key), Value: value})
-		}
-	}
-	return noKey
 }

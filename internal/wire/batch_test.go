@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"testing"
 
@@ -67,7 +68,8 @@ func TestCheckBatch_refuses_a_record_set_that_is_no_batch(t *testing.T) {
 		{"empty", []byte{}, nil, invalid(true, "the record set has no bytes")},
 		{"one byte", []byte{0}, nil, invalid(true, "the record set ends after 1 bytes, inside the header of a batch")},
 		{"no magic", two[:16], nil, invalid(true, "the record set ends after 16 bytes, inside the header of a batch")},
-		{"zeros", make([]byte, 100), nil, corrupt(true, "magic 0 is not served, only 2 (Kafka 0.11 and later)")},
+		{"zeros", make([]byte, 100), nil, corrupt(true, "the batch says that it has 0 bytes, less than its own header")},
+		{"twelve zeros", make([]byte, 12), nil, corrupt(true, "the batch says that it has 0 bytes, less than its own header")},
 		{"a header and no more", two[:17], nil, invalid(true, "the batch says that it has 90 bytes, and 5 are there")},
 		{"half a header", two[:60], nil, invalid(true, "the batch says that it has 90 bytes, and 48 are there")},
 		{"the last byte is missing", two[:len(two)-1], nil, invalid(true, "the batch says that it has 90 bytes, and 89 are there")},
@@ -77,11 +79,12 @@ func TestCheckBatch_refuses_a_record_set_that_is_no_batch(t *testing.T) {
 func TestCheckBatch_refuses_magic_other_than_2(t *testing.T) {
 	sound := batchOf(plainRecords(1))
 	runCheckTests(t, []checkTest{
-		{"0, of Kafka 0.8", patched(sound, 16, 0), nil, corrupt(true, "magic 0 is not served, only 2 (Kafka 0.11 and later)")},
-		{"1, of Kafka 0.10", patched(sound, 16, 1), nil, corrupt(true, "magic 1 is not served, only 2 (Kafka 0.11 and later)")},
+		{"0, of Kafka 0.8", patched(sound, 16, 0), nil, invalid(true, "magic 0 is not served, only 2 (Kafka 0.11 and later)")},
+		{"1, of Kafka 0.10", patched(sound, 16, 1), nil, invalid(true, "magic 1 is not served, only 2 (Kafka 0.11 and later)")},
 		{"3", patched(sound, 16, 3), nil, corrupt(true, "magic 3 is not served, only 2 (Kafka 0.11 and later)")},
 		{"9", patched(sound, 16, 9), nil, corrupt(true, "magic 9 is not served, only 2 (Kafka 0.11 and later)")},
 		{"-1", patched(sound, 16, 0xff), nil, corrupt(true, "magic -1 is not served, only 2 (Kafka 0.11 and later)")},
+		{"9 in half a batch", patched(sound[:30], 16, 9), nil, corrupt(true, "magic 9 is not served, only 2 (Kafka 0.11 and later)")},
 	})
 }
 
@@ -95,18 +98,51 @@ func TestCheckBatch_refuses_a_length_that_is_not_the_batch(t *testing.T) {
 		{"one less than a header", patched(one, 8, 0, 0, 0, 48), nil, corrupt(true, "the batch says that it has 48 bytes, less than its own header")},
 		{"one more than there is", patched(one, 8, 0, 0, 0, byte(len(one)-11)), nil, invalid(true, "the batch says that it has 70 bytes, and 69 are there")},
 		{"2 GB", patched(one, 8, 0x7f, 0xff, 0xff, 0xff), nil, invalid(true, "the batch says that it has 2147483647 bytes, and 69 are there")},
-		{"one less than there is", patched(one, 8, 0, 0, 0, byte(len(one)-13)), nil, invalid(true, "1 bytes follow the batch")},
+		{"one less than there is", patched(one, 8, 0, 0, 0, byte(len(one)-13)), nil,
+			corrupt(true, fmt.Sprintf("the batch says that its CRC-32C is %x, and it is %08x", one[17:21], crc32.Checksum(one[21:len(one)-1], castagnoli)))},
 	})
 }
 
-func TestCheckBatch_refuses_more_than_one_batch(t *testing.T) {
+func TestCheckBatch_refuses_what_follows_the_batch_and_is_another(t *testing.T) {
 	one := batchOf(plainRecords(1))
+	behind := func(more []byte) []byte { return append(bytes.Clone(one), more...) }
+	second := func(n int) BatchError {
+		return invalid(true, fmt.Sprintf("the record set holds more than one batch: %d bytes follow the first", n))
+	}
+	follow := func(n int, problem string) BatchError {
+		return corrupt(true, fmt.Sprintf("%d bytes follow the batch, and are none themselves: %s", n, problem))
+	}
 	runCheckTests(t, []checkTest{
-		{"two", append(bytes.Clone(one), one...), nil, invalid(true, "the record set holds more than one batch: 81 bytes follow the first")},
-		{"one and the beginning of another", append(bytes.Clone(one), one[:12]...), nil, invalid(true, "the record set holds more than one batch: 12 bytes follow the first")},
-		{"one and too little for another", append(bytes.Clone(one), one[:11]...), nil, invalid(true, "11 bytes follow the batch")},
-		{"one and a byte", append(bytes.Clone(one), 0), nil, invalid(true, "1 bytes follow the batch")},
+		{"a batch", behind(one), nil, second(81)},
+		{"a batch with a wrong checksum", behind(patched(one, 17, 0, 0, 0, 0)), nil, second(81)},
+		{"a batch of magic 1", behind(patched(one, 16, 1)), nil, second(81)},
+		{"the smallest batch there ever was", behind(patched(one[:26], 8, 0, 0, 0, 14)), nil, second(26)},
+		{"one that is smaller", behind(patched(one[:26], 8, 0, 0, 0, 13)), nil, follow(26, "the batch says that it has 13 bytes, less than its own header")},
+		{"twelve zeros", behind(make([]byte, 12)), nil, follow(12, "the batch says that it has 0 bytes, less than its own header")},
+		{"half a batch of magic 9", behind(patched(one[:40], 16, 9)), nil, follow(40, "magic 9 is not served, only 2 (Kafka 0.11 and later)")},
 	})
+}
+
+// What cannot be a batch is cut off: the log must not get it.
+func TestCheckBatch_cuts_off_what_is_no_batch(t *testing.T) {
+	one := batchOf(plainRecords(1))
+	for name, more := range map[string][]byte{
+		"a byte":                        {0},
+		"11 bytes":                      bytes.Repeat([]byte{0xab}, 11),
+		"the beginning of a batch":      one[:12],
+		"a batch without the last byte": one[:80],
+		"a length and no magic":         append(make([]byte, 8), 0x7f, 0, 0, 0, 9, 9, 9, 9),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := CheckBatch(append(bytes.Clone(one), more...), anyBatch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Raw, one) {
+				t.Errorf("%d bytes are left of %d", len(got.Raw), len(one))
+			}
+		})
+	}
 }
 
 func TestCheckBatch_refuses_a_batch_larger_than_the_topic_allows(t *testing.T) {
@@ -167,9 +203,9 @@ func TestCheckBatch_refuses_a_header_that_a_producer_may_not_send(t *testing.T) 
 		{"a negative last offset delta", batchOf(two, counts(2, -1)), nil, invalid(false, "the batch says that it has 2 records, and a last offset delta of -1")},
 		{"a control batch", batchOf(two, attributes(0x20)), nil, invalid(false, "a producer cannot write control batches")},
 		{"a transactional control batch", batchOf(two, attributes(0x30), producerOf(1, 0, 0)), transactional(true), invalid(false, "a producer cannot write control batches")},
-		{"codec 5", batchOf(two, attributes(5)), nil, coded(kerr.UnsupportedCompressionType, "compression type 5 is not known, the highest is 4")},
-		{"codec 6", batchOf(two, attributes(6)), nil, coded(kerr.UnsupportedCompressionType, "compression type 6 is not known, the highest is 4")},
-		{"codec 7", batchOf(two, attributes(7)), nil, coded(kerr.UnsupportedCompressionType, "compression type 7 is not known, the highest is 4")},
+		{"codec 5", batchOf(two, attributes(5)), nil, coded(kerr.UnknownServerError, "compression type 5 is not known, the highest is 4")},
+		{"codec 6", batchOf(two, attributes(6)), nil, coded(kerr.UnknownServerError, "compression type 6 is not known, the highest is 4")},
+		{"codec 7", batchOf(two, attributes(7)), nil, coded(kerr.UnknownServerError, "compression type 7 is not known, the highest is 4")},
 		{"zstd before Produce 7", batchOf(two, attributes(4)), version(6), BatchError{Code: kerr.UnsupportedCompressionType.Code, Unread: true,
 			Problem: "zstd needs Produce version 7 or later, and this is version 6"}},
 	})
@@ -195,7 +231,7 @@ func TestCheckBatch_tells_the_first_of_several_problems(t *testing.T) {
 	}
 	checksum := batchOf(plainRecords(1))[17:21]
 	runCheckTests(t, []checkTest{
-		{"magic before length", patched(batchOf(plainRecords(1)), 8, 0, 0, 0, 4, 0, 0, 0, 0, 1), nil, corrupt(true, "magic 1 is not served, only 2 (Kafka 0.11 and later)")},
+		{"length before magic", patched(batchOf(plainRecords(1)), 8, 0, 0, 0, 4, 0, 0, 0, 0, 9), nil, corrupt(true, "the batch says that it has 4 bytes, less than its own header")},
 		{"two batches before size", append(broken(), broken()...), maxBytes(50), invalid(true, "the record set holds more than one batch: 81 bytes follow the first")},
 		{"size before checksum", broken(), maxBytes(50), BatchError{Code: kerr.MessageTooLarge.Code, Unread: true,
 			Problem: "the batch has 81 bytes, and the topic's max.message.bytes is 50"}},
@@ -203,7 +239,7 @@ func TestCheckBatch_tells_the_first_of_several_problems(t *testing.T) {
 			corrupt(true, fmt.Sprintf("the batch says that its CRC-32C is 01020304, and it is %x", checksum))},
 		{"count before producer", batchOf(nil, producerOf(4, -1, -1)), nil, invalid(false, "the batch says that it has 0 records")},
 		{"producer before records", batchOf([][]byte{{0xff}}, producerOf(4, -1, 0)), nil, coded(kerr.InvalidProducerEpoch, "producer 4 has epoch -1, and epochs begin at 0")},
-		{"codec before producer", batchOf(plainRecords(1), attributes(5), producerOf(4, -1, 0)), nil, coded(kerr.UnsupportedCompressionType, "compression type 5 is not known, the highest is 4")},
+		{"codec before producer", batchOf(plainRecords(1), attributes(5), producerOf(4, -1, 0)), nil, coded(kerr.UnknownServerError, "compression type 5 is not known, the highest is 4")},
 	})
 }
 
@@ -222,7 +258,6 @@ func TestCheckBatch_accepts_what_stock_clients_send(t *testing.T) {
 		{"the highest numbers", batchOf(two, producerOf(math.MaxInt64, math.MaxInt16, math.MaxInt32)), nil},
 		{"a batch that straddles the wrap", batchOf(plainRecords(4), producerOf(1, 0, math.MaxInt32-1)), nil},
 		{"the transactional bit and no producer", batchOf(two, attributes(0x10)), nil},
-		{"LogAppendTime from a producer", batchOf(two, attributes(0x08)), nil},
 		{"a batch of a transaction", batchOf(two, attributes(0x10), producerOf(4, 0, 0)), transactional(true)},
 		{"a plain batch with a transactional id", batchOf(two, producerOf(1, 0, 0)), transactional(true)},
 		{"Produce 3", batchOf(two), version(3)},
@@ -242,12 +277,12 @@ func TestCheckBatch_accepts_what_stock_clients_send(t *testing.T) {
 }
 
 func TestCheckBatch_tells_the_header(t *testing.T) {
-	raw := batchOf(plainRecords(3), producerOf(77, 5, 9), attributes(0x08), func(b *kmsg.RecordBatch) {
+	raw := batchOf(plainRecords(3), producerOf(77, 5, 9), attributes(0x40), func(b *kmsg.RecordBatch) {
 		b.PartitionLeaderEpoch = 4
 	})
 	got := wantAccepted(t, raw, anyBatch)
 	want := kmsg.RecordBatch{
-		Length: int32(len(raw) - 12), PartitionLeaderEpoch: 4, Magic: 2, CRC: got.CRC, Attributes: 8,
+		Length: int32(len(raw) - 12), PartitionLeaderEpoch: 4, Magic: 2, CRC: got.CRC, Attributes: 0x40,
 		LastOffsetDelta: 2, NumRecords: 3, FirstTimestamp: 1_000_000, MaxTimestamp: 1_000_002,
 		ProducerID: 77, ProducerEpoch: 5, FirstSequence: 9, Records: raw[61:],
 	}
@@ -268,6 +303,14 @@ func TestCheckBatch_corrects_a_wrong_greatest_timestamp(t *testing.T) {
 			}
 			wantAccepted(t, raw, anyBatch) // once more, now that it is right
 		})
+	}
+}
+
+// Only a topic may say that the broker gives the times.
+func TestCheckBatch_takes_the_claim_of_LogAppendTime_away(t *testing.T) {
+	raw := batchOf(plainRecords(3), attributes(0x08), func(b *kmsg.RecordBatch) { b.MaxTimestamp = 5 })
+	if got := wantAccepted(t, raw, anyBatch); !bytes.Equal(got.Raw, batchOf(plainRecords(3))) {
+		t.Errorf("the batch is %x", got.Raw)
 	}
 }
 

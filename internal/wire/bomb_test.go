@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/pierrec/lz4/v4"
@@ -62,7 +63,7 @@ func wantProblem(t *testing.T, err *BatchError, problem string) {
 	switch {
 	case err == nil:
 		t.Errorf("accepted, want: %s", problem)
-	case *err != invalid(false, problem):
+	case !cmp.Equal(*err, invalid(false, problem)):
 		t.Errorf("got %+v, want an invalid record: %s", *err, problem)
 	}
 }
@@ -99,14 +100,14 @@ func TestEachRecord_limit_is_exact(t *testing.T) {
 }
 
 // Memory for decompressing is bounded over all connections together.
-func TestEachRecord_decompresses_a_few_batches_at_a_time(t *testing.T) {
-	most := cap(decompressions)
+func TestScanRecords_decompresses_a_few_batches_at_a_time(t *testing.T) {
+	most := cap(rooms[0].places)
 	raw := packedBatch(1, codecs[0].pack(bytes.Join(plainRecords(1), nil)), attributes(codecGzip))
 	inside, release := make(chan struct{}, 3*most), make(chan struct{})
 	var readers sync.WaitGroup
 	for range 3 * most {
 		readers.Go(func() {
-			err := EachRecord(raw, 1<<20, func(Record) error {
+			err := ScanRecords(raw, 1<<20, func(Record) error {
 				inside <- struct{}{}
 				<-release
 				return nil

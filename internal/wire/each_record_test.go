@@ -31,12 +31,16 @@ func storedBatch(bits int16, offset int64) []byte {
 }
 
 func storedRecords(offset int64) []Record {
-	return []Record{
+	records := []Record{
 		{Offset: offset, Timestamp: 1_000, Key: []byte("k-0"), Value: []byte("v-0")},
 		{Offset: offset + 1, Timestamp: 1_005, Value: []byte{}, Headers: []Header{{"id", []byte("7")}, {"null", nil}, {"", []byte{}}}},
 		{Offset: offset + 2, Timestamp: 997, Key: []byte{}},
 		{Offset: offset + 3, Timestamp: 1_000 + 1<<40, Key: []byte{0, 0xff}, Value: bytes.Repeat([]byte("long "), 1000)},
 	}
+	for i := range records {
+		records[i].Created = records[i].Timestamp
+	}
+	return records
 }
 
 // readAll gathers copies of the records of a batch.
@@ -116,7 +120,7 @@ func TestEachRecord_refuses_what_is_no_batch(t *testing.T) {
 // A caller that panics must not leave behind what bounds decompression.
 func TestEachRecord_survives_a_panicking_caller(t *testing.T) {
 	raw := storedBatch(codecZstd, 0)
-	for range 2 * cap(decompressions) {
+	for range 2 * cap(rooms[0].places) {
 		func() {
 			defer func() { _ = recover() }()
 			EachRecord(raw, 1<<20, func(Record) error { panic("no") }) //nolint:errcheck // it panics

@@ -153,12 +153,12 @@ func wantSound(t *testing.T, c CheckedBatch, sent []byte) {
 		t.Errorf("accepted a batch of %d bytes with the header %+v", len(raw), c.RecordBatch)
 	}
 	wantHeaderAlone(t, c, sent)
-	n, first, greatest := int32(0), int32(-1), int64(0)
+	n, first, greatest := int32(0), int32(0), int64(noTimestamp)
 	err := EachRecord(raw, MaxDecompressed, func(r Record) error {
 		if r.Offset != int64(n) {
 			t.Errorf("record %d has offset %d", n, r.Offset)
 		}
-		if first < 0 || r.Timestamp > greatest {
+		if r.Timestamp > greatest {
 			first, greatest = n, r.Timestamp
 		}
 		n++
