@@ -19,6 +19,7 @@ func TestMetadata_MakesInternalTopicsOfFiftyPartitions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			everyVersion(t, kmsg.Metadata, func(t *testing.T, version int16) {
 				c := start(t, Options{AutoCreate: true, Partitions: 3}).dial()
+				c.ask(allowing(version, name)) // makes it
 				resp := c.ask(allowing(version, name))
 				want(t, "told", topicsTold(resp), []string{name + " NONE 50"})
 				want(t, "internal", resp.(*kmsg.MetadataResponse).Topics[0].IsInternal, version >= 1)

@@ -18,8 +18,8 @@ import (
 // whole, without brokers. Kafka's internal topics are made as others are, with 50
 // partitions. Authorized operations are all there are: everything is allowed.
 //
-// Differences from Apache Kafka: a topic that is made on first use is there in
-// the very answer, where Kafka says UNKNOWN_TOPIC_OR_PARTITION once.
+// A topic that is made on first use is UNKNOWN_TOPIC_OR_PARTITION in the answer to
+// the request that makes it, as in Kafka, and there in the next: clients ask again.
 
 // topicOperations and clusterOperations are what may be done to a topic and to
 // the cluster: a bit for each operation (AclEntry.supportedOperations).
@@ -136,8 +136,7 @@ func (b *Broker) findName(r *kmsg.MetadataRequest, name string) found {
 	case badTopicName(name) != "":
 		f.code = kerr.InvalidTopicException.Code
 	case b.options.AutoCreate && allowed && name != clusterMetadata:
-		b.create(specOnFirstUse(name), false) //nolint:errcheck // found or not is what counts
-		f.topic = b.lookup(name)
+		b.create(specOnFirstUse(name), false) //nolint:errcheck // the next request tells
 	}
 	if f.topic == nil && f.code == 0 {
 		f.code = kerr.UnknownTopicOrPartition.Code
