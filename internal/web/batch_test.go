@@ -65,7 +65,7 @@ func (b *batch) bytes() []byte {
 		rb.ProducerID, rb.ProducerEpoch, rb.FirstSequence = -1, -1, -1
 	}
 	rb.NumRecords, rb.LastOffsetDelta = b.records, b.records-1
-	rb.FirstTimestamp = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli()
+	rb.FirstTimestamp = time.Date(1999, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli() // before a synctest bubble begins: no record comes from the future
 	rb.MaxTimestamp = rb.FirstTimestamp
 	rb.Records, rb.Length = records, int32(49+len(records))
 	raw := rb.AppendTo(nil)
