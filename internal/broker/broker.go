@@ -65,6 +65,7 @@ type Broker struct {
 	partitions int // of all topics
 	nextID     int64
 	txns       map[string]*identity
+	txnBytes   int // of their names, see maxTransactionalBytes
 }
 
 // firstProducerID is the first producer id that is given out. Ids below are

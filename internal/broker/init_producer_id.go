@@ -60,6 +60,9 @@ func (b *Broker) identify(r *kmsg.InitProducerIDRequest) (id int64, epoch int16,
 	}
 	who := b.txns[*r.TransactionalID]
 	if who == nil {
+		if !b.transactionalRoomLocked(*r.TransactionalID) {
+			return 0, 0, kerr.PolicyViolation
+		}
 		who = &identity{id: b.newIDLocked(), beforeID: -1, beforeEpoch: -1}
 		b.txns[*r.TransactionalID] = who
 		return who.id, who.epoch, nil

@@ -14,6 +14,9 @@ type memory struct {
 	used  atomic.Int64
 	told  atomic.Bool // that it is full
 	log   *zap.Logger
+
+	producers     atomic.Int64 // remembered, all partitions together
+	producersTold atomic.Bool  // that there are too many
 }
 
 // take asks for room for n bytes. It is refused as a whole.

@@ -51,14 +51,14 @@ func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 	}
 	switch at.Kind {
 	case producer.Accepted:
-		if at.refused = p.noRoomLocked(len(c.Raw)); at.refused != nil {
+		if at.refused = p.noRoomLocked(c); at.refused != nil {
 			break
 		}
 		at.offset = p.log.Append(c.Raw, leaderEpoch, log.Meta{
 			Records: c.NumRecords, MaxTimestamp: c.MaxTimestamp, MaxTimestampDelta: c.MaxTimestampDelta,
 		})
 		if c.ProducerID >= 0 {
-			p.producers.Record(batch, at.offset, c.MaxTimestamp)
+			p.rememberLocked(batch, at.offset, c.MaxTimestamp)
 		}
 	case producer.Duplicate:
 		at.offset = at.BaseOffset
@@ -67,12 +67,15 @@ func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 	return at
 }
 
-// noRoomLocked says why a batch of n bytes cannot be kept, nil if it can.
-func (p *partition) noRoomLocked(n int) *refusal {
+// noRoomLocked says why a batch cannot be kept, nil if it can.
+func (p *partition) noRoomLocked(c *wire.CheckedBatch) *refusal {
 	if p.deleted {
 		return refuse(kerr.UnknownTopicOrPartition, "the topic was deleted")
 	}
-	if !p.memory.take(n) {
+	if r := p.noProducerLocked(c.ProducerID); r != nil {
+		return r
+	}
+	if !p.memory.take(len(c.Raw)) {
 		return refuse(kerr.KafkaStorageError, "the memory that this broker has for records is full")
 	}
 	return nil
@@ -130,6 +133,7 @@ func (p *partition) delete() {
 	if !p.deleted {
 		p.deleted = true
 		p.memory.give(p.log.Size())
+		p.memory.forget(p.producers.Len())
 	}
 	wake := p.takeWaitingLocked(true)
 	p.mu.Unlock()

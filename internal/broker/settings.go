@@ -53,6 +53,9 @@ func parseSettings(configs map[string]string) (*settings, *refusal) {
 		configs: configs, maxMessageBytes: defaultMaxMessageBytes, timestampBefore: math.MaxInt64, timestampAfter: 3_600_000,
 		retentionBytes: -1, retentionMillis: -1, delete: true, codec: keepCodec,
 	}
+	if r := tooManyConfigBytes(configs); r != nil {
+		return nil, r
+	}
 	for _, name := range slices.Sorted(maps.Keys(configs)) {
 		if !slices.Contains(topicConfigs, name) {
 			return nil, refuse(kerr.InvalidConfig, "Unknown topic config name: %s", name)

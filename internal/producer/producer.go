@@ -131,6 +131,9 @@ func (p *Producers) Record(b Batch, baseOffset, timestamp int64) {
 	s.remember(span{b.First, b.Records}, place{baseOffset, timestamp})
 }
 
+// Knows says whether a producer is remembered.
+func (p *Producers) Knows(id int64) bool { return p.known[id] != nil }
+
 // Len is how many producers are remembered.
 func (p *Producers) Len() int { return len(p.known) }
 

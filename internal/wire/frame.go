@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,6 +25,12 @@ const (
 	// MaxTopics and MaxPartitions bound what one Produce request may name.
 	MaxTopics     = 10_000
 	MaxPartitions = 100_000
+	// MaxTopicName is the most bytes of a topic's name in a Produce request, four
+	// times what a topic may be called: what was refused is remembered by its name.
+	MaxTopicName = 1000
+	// MaxClientID is the most bytes of a client id that handlers are told; the rest
+	// of a longer one is cut off.
+	MaxClientID = 256
 	// MaxTags bounds the tagged fields of one Produce request. No version that is
 	// served has any, and each takes forty times its bytes when decoded.
 	MaxTags = 10_000
@@ -270,7 +277,7 @@ func decode(frame []byte, admit func(cost int64) bool) (header, kmsg.Request, *f
 		return h, nil, fail(ReasonUnknownAPI, "API key %d is not served", h.key)
 	}
 	if client := r.NullableString(); client != nil {
-		h.client = *client
+		h.client = shortened(*client)
 	}
 	if !r.Ok() {
 		return h, nil, fail(ReasonBadHeader, "the request header of %s ends in the middle", api.Name)
@@ -296,6 +303,15 @@ func decode(frame []byte, admit func(cost int64) bool) (header, kmsg.Request, *f
 		return h, nil, fail(ReasonBadBody, "%s version %d: %w", api.Name, h.version, err)
 	}
 	return h, req, nil
+}
+
+// shortened is a client id of at most MaxClientID bytes, and a copy if it was
+// longer, since notes keep it.
+func shortened(id string) string {
+	if len(id) <= MaxClientID {
+		return id
+	}
+	return strings.Clone(strings.ToValidUTF8(id[:MaxClientID], ""))
 }
 
 func decodeBody(req kmsg.Request, body []byte, admit func(cost int64) bool) error {
@@ -333,7 +349,10 @@ func countProduce(version int16, body []byte) (entries int32, err error) {
 	}
 	partitions := int32(0)
 	for range topics {
-		n := w.topic()
+		n, name := w.topic()
+		if name > MaxTopicName {
+			return 0, fmt.Errorf("the name of a topic has %d bytes, and %d are the most", name, MaxTopicName)
+		}
 		if partitions += n; n < 0 || partitions > MaxPartitions {
 			return 0, fmt.Errorf("it names %d partitions of a topic, and 0 to %d can be in all", n, MaxPartitions)
 		}
@@ -358,29 +377,33 @@ type produceWalk struct {
 	tagged   int  // tagged fields so far
 }
 
-// topic walks over one topic and counts its partitions.
-func (w *produceWalk) topic() int32 {
+// topic walks over one topic, counts its partitions, and gives the length of its
+// name.
+func (w *produceWalk) topic() (partitions int32, name int) {
 	if w.ids {
 		w.Uuid()
 	} else {
-		w.string()
+		name = w.string()
 	}
-	partitions := w.array()
+	partitions = w.array()
 	for i := int32(0); i < partitions && w.Ok(); i++ {
 		w.Int32()
 		w.records()
 		w.tags()
 	}
 	w.tags()
-	return partitions
+	return partitions, name
 }
 
-func (w *produceWalk) string() {
+// string walks over a string and gives its length.
+func (w *produceWalk) string() int {
+	n := 0
 	if w.flexible {
-		w.Span(max(int(w.Uvarint())-1, 0))
-		return
+		n = int(w.Uvarint()) - 1
+	} else {
+		n = int(w.Int16())
 	}
-	w.Span(max(int(w.Int16()), 0))
+	return len(w.Span(max(n, 0)))
 }
 
 func (w *produceWalk) records() {

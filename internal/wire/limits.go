@@ -63,3 +63,15 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{MaxConnections: DefaultMaxConnections, IdleTimeout: DefaultIdleTimeout}
 }
+
+// ConnectionOverhead is the most bytes that a connection takes which are counted
+// in no budget: what is read ahead, a frame and an answer within their first
+// 64 KiB, and a small request in its decoded form.
+const ConnectionOverhead = 512 << 10
+
+// Overhead is the most bytes that requests and answers of all connections
+// together take, ConnectionOverhead for each not counted: large requests, large
+// answers, and what is decompressed, whose buffers double as they grow.
+func Overhead() int64 {
+	return MaxFrameMemory + MaxAnswerMemory + int64(cap(decompressions))*2*MaxDecompressed
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -526,4 +527,50 @@ func TestServer_frames_in_pieces_are_read(t *testing.T) {
 			t.Error("the frame has another length than it says")
 		}
 	})
+}
+
+func TestLimits_a_long_client_id_is_cut_for_handlers(t *testing.T) {
+	for name, tt := range map[string]struct{ sent, want string }{
+		"the longest that is told whole": {strings.Repeat("a", MaxClientID), strings.Repeat("a", MaxClientID)},
+		"one byte more":                  {strings.Repeat("a", MaxClientID+1), strings.Repeat("a", MaxClientID)},
+		"cut in the middle of a letter":  {strings.Repeat("ä", MaxClientID), strings.Repeat("ä", MaxClientID/2)},
+		"an odd byte before letters":     {"a" + strings.Repeat("ä", MaxClientID), "a" + strings.Repeat("ä", MaxClientID/2-1)},
+		"the longest that there can be":  {strings.Repeat("x", 1<<15-1), strings.Repeat("x", MaxClientID)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := make(chan string, 1)
+			s := newTestServer(t, func(_ context.Context, req *Request) Reply {
+				told <- req.Client
+				return tell(req.Body.ResponseKind())
+			})
+			c := s.connect()
+			req := kmsg.NewPtrMetadataRequest()
+			req.SetVersion(9)
+			c.send(kmsg.NewRequestFormatter(kmsg.FormatterClientID(tt.sent)).AppendRequest(nil, req, 1))
+			c.answer(kmsg.NewPtrMetadataResponse(), 9, 1)
+			if got := <-told; got != tt.want {
+				t.Errorf("the handler was told %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestLimits_the_name_of_a_topic_in_a_Produce(t *testing.T) {
+	for _, version := range []int16{3, 9} {
+		s := newTestServer(t, answerEmpty)
+		for length, want := range map[int]CloseReason{MaxTopicName: ReasonClientClosed, MaxTopicName + 1: ReasonBadBody} {
+			c := s.connect()
+			req := kmsg.NewPtrProduceRequest()
+			req.Topics = produceOf(strings.Repeat("t", length), nil)
+			c.ask(req, version, 1)
+			if want == ReasonClientClosed {
+				c.answer(req.ResponseKind(), version, 1)
+				c.Close()
+			}
+			e := s.closeEntry()
+			if got := e.ContextMap()["reason"]; got != want.String() {
+				t.Errorf("a name of %d bytes: closed because %q, want %q", length, got, want)
+			}
+		}
+	}
 }
