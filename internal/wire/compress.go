@@ -90,17 +90,25 @@ func copyLimited(buf *bytes.Buffer, r io.Reader, limit int) error {
 // the format asks every decoder to have.
 const zstdWindow = 8 << 20
 
-var zstdDecoders = sync.Pool{New: func() any {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
-	if err != nil {
-		panic(err) // the options are constants
+// zstdDecoders holds a decoder for each batch that is decompressed at a time. All
+// are made when the process starts, since a decoder has channels of its own: one
+// that is made inside a testing/synctest bubble ends the process when it is used
+// in another.
+var zstdDecoders = func() chan *zstd.Decoder {
+	all := make(chan *zstd.Decoder, cap(decompressions))
+	for range cap(all) {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
+		if err != nil {
+			panic(err) // the options are constants
+		}
+		all <- d
 	}
-	return d
-}}
+	return all
+}()
 
 func decompressZstd(buf *bytes.Buffer, records []byte, limit int) error {
-	d := zstdDecoders.Get().(*zstd.Decoder)
-	defer zstdDecoders.Put(d)
+	d := <-zstdDecoders
+	defer func() { zstdDecoders <- d }()
 	if err := d.Reset(bytes.NewReader(records)); err != nil {
 		return err
 	}
