@@ -62,6 +62,7 @@ type Broker struct {
 	random     *rand.Rand
 	topics     map[string]*topic
 	byID       map[[16]byte]*topic
+	byMetric   map[string]string // topic names by metricName
 	partitions int // of all topics
 	nextID     int64
 	txns       map[string]*identity
@@ -80,7 +81,7 @@ func New(o Options) *Broker {
 	}
 	b := &Broker{
 		options: o, memory: memory{limit: o.Memory, log: o.Log}, random: rand.New(rand.NewPCG(o.Seed, 0)), nextID: firstProducerID,
-		topics: map[string]*topic{}, byID: map[[16]byte]*topic{}, txns: map[string]*identity{},
+		topics: map[string]*topic{}, byID: map[[16]byte]*topic{}, byMetric: map[string]string{}, txns: map[string]*identity{},
 	}
 	id := b.uuidLocked()
 	b.clusterID = base64.RawURLEncoding.EncodeToString(id[:])

@@ -119,7 +119,7 @@ func (b *Broker) create(spec topicSpec, validateOnly bool) (*topic, *refusal) {
 	if validateOnly {
 		return t, nil
 	}
-	b.topics[t.name], b.byID[t.id] = t, t
+	b.topics[t.name], b.byID[t.id], b.byMetric[metricName(t.name)] = t, t, t.name
 	b.partitions += len(partitions)
 	return t, nil
 }
@@ -173,6 +173,7 @@ func (b *Broker) remove(t *topic) bool {
 	if known {
 		delete(b.topics, t.name)
 		delete(b.byID, t.id)
+		delete(b.byMetric, metricName(t.name))
 		b.partitions -= len(t.all())
 	}
 	b.mu.Unlock()
@@ -211,15 +212,7 @@ func badTopicName(name string) string {
 
 // collisionLocked finds a topic whose name differs in nothing but dots and
 // underscores: both would be one name in a metric, so Kafka refuses the second.
-func (b *Broker) collisionLocked(name string) string {
-	if !strings.ContainsAny(name, "._") {
-		return ""
-	}
-	plain := strings.ReplaceAll(name, ".", "_")
-	for other := range b.topics {
-		if strings.ReplaceAll(other, ".", "_") == plain {
-			return other
-		}
-	}
-	return ""
-}
+func (b *Broker) collisionLocked(name string) string { return b.byMetric[metricName(name)] }
+
+// metricName is what a topic is called in a metric.
+func metricName(topic string) string { return strings.ReplaceAll(topic, ".", "_") }
