@@ -63,7 +63,7 @@ type Broker struct {
 	topics     map[string]*topic
 	byID       map[[16]byte]*topic
 	byMetric   map[string]string // topic names by metricName
-	partitions int // of all topics
+	partitions int               // of all topics
 	nextID     int64
 	txns       map[string]*identity
 	txnBytes   int // of their names, see maxTransactionalBytes

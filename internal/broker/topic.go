@@ -212,7 +212,12 @@ func badTopicName(name string) string {
 
 // collisionLocked finds a topic whose name differs in nothing but dots and
 // underscores: both would be one name in a metric, so Kafka refuses the second.
-func (b *Broker) collisionLocked(name string) string { return b.byMetric[metricName(name)] }
+func (b *Broker) collisionLocked(name string) string {
+	if other := b.byMetric[metricName(name)]; b.topics[other] != nil {
+		return other
+	}
+	return ""
+}
 
 // metricName is what a topic is called in a metric.
 func metricName(topic string) string { return strings.ReplaceAll(topic, ".", "_") }
