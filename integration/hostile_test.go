@@ -223,7 +223,7 @@ func newAttack(addr string) *attack {
 // keepUp connects again whenever the connection is closed.
 func (a *attack) keepUp(h hostile, random *rand.Rand) {
 	var d net.Dialer
-	for a.ctx.Err() == nil {
+	for ; a.ctx.Err() == nil; a.pause() {
 		c, err := d.DialContext(a.ctx, "tcp", a.addr)
 		if err != nil {
 			continue
@@ -236,6 +236,14 @@ func (a *attack) keepUp(h hostile, random *rand.Rand) {
 	}
 }
 
+// pause keeps the attack from being one on the kernel's ports.
+func (a *attack) pause() {
+	select {
+	case <-a.ctx.Done():
+	case <-time.After(20 * time.Millisecond):
+	}
+}
+
 func (a *attack) end() (served int64) {
 	a.cancel()
 	a.work.Wait()
@@ -245,7 +253,8 @@ func (a *attack) end() (served int64) {
 // honest produces for so long, record by record, and wants each acknowledged.
 func honest(t *testing.T, addr string, duration time.Duration) (acks int) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.DefaultProduceTopic("orders"), kgo.ClientID("honest"))
+	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.DefaultProduceTopic("orders"), kgo.ClientID("honest"),
+		kgo.ProducerBatchCompression(kgo.NoCompression()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,22 +84,44 @@ func (c *Conn) countOut(capacity int) bool {
 	return true
 }
 
-// lists are the APIs whose answers may name every topic, partition or producer
-// that there is, whatever was asked.
-var lists = map[int16]bool{
-	int16(kmsg.Metadata):                true,
-	int16(kmsg.DescribeGroups):          true,
-	int16(kmsg.ListGroups):              true,
-	int16(kmsg.DescribeConfigs):         true,
-	int16(kmsg.DescribeLogDirs):         true,
-	int16(kmsg.DescribeProducers):       true,
-	int16(kmsg.ListTransactions):        true,
-	int16(kmsg.DescribeTopicPartitions): true,
+// How many topics or partitions a request may name and still count as small.
+const (
+	fewTopics     = 100
+	fewPartitions = 1000
+)
+
+// listsMuch says whether the answer to a request may name every topic, partition
+// or producer that there is, or a good many: it is much work.
+func listsMuch(body kmsg.Request) bool {
+	switch r := body.(type) {
+	case *kmsg.ProduceRequest:
+		n := 0
+		for i := range r.Topics {
+			n += len(r.Topics[i].Partitions)
+		}
+		return n > fewPartitions
+	case *kmsg.FetchRequest:
+		n := 0
+		for i := range r.Topics {
+			n += len(r.Topics[i].Partitions)
+		}
+		return n > fewPartitions
+	case *kmsg.MetadataRequest:
+		return r.Topics == nil || len(r.Topics) > fewTopics || r.Version == 0 && len(r.Topics) == 0
+	case *kmsg.DescribeTopicPartitionsRequest:
+		return len(r.Topics) == 0 || len(r.Topics) > fewTopics
+	case *kmsg.DescribeConfigsRequest:
+		return len(r.Resources) > fewTopics
+	case *kmsg.DescribeLogDirsRequest, *kmsg.DescribeProducersRequest, *kmsg.DescribeGroupsRequest,
+		*kmsg.ListGroupsRequest, *kmsg.ListTransactionsRequest:
+		return true
+	}
+	return false
 }
 
 // enterListing waits for a place among the requests that list much.
-func (c *Conn) enterListing() {
-	if !lists[c.key] {
+func (c *Conn) enterListing(body kmsg.Request) {
+	if !listsMuch(body) {
 		return
 	}
 	select {

@@ -185,7 +185,7 @@ func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
 	}
 	FillTopicNames(body, c.server.topicName)
 	c.key = h.key
-	c.enterListing()
+	c.enterListing(body)
 	defer c.leaveListing()
 	defer c.recoverBug(h, &f)
 	before, written := c.clock(), len(c.out)

@@ -34,9 +34,10 @@ const (
 	// connection are not counted.
 	MaxAnswerMemory = 256 << 20
 
-	// MaxListing is how many requests that may list everything there is, such as
-	// Metadata, are handled at a time; further ones wait.
-	MaxListing = 4
+	// MaxListing is how many requests that are much work, such as a Metadata for
+	// everything or a Produce to thousands of partitions, are handled at a time;
+	// further ones wait, so that others find a processor.
+	MaxListing = 2
 
 	// cutGrace is how long Shutdown waits for a connection that it has cut: its
 	// handler may be one that does not end with its context.

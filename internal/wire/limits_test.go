@@ -449,6 +449,28 @@ func TestLimits_an_idle_connection_gives_its_buffers_up(t *testing.T) {
 	})
 }
 
+func TestLimits_who_asks_for_little_does_not_wait_for_who_asks_for_everything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		s := newTestServer(t, func(_ context.Context, req *Request) Reply {
+			if req.Body.(*kmsg.MetadataRequest).Topics == nil {
+				<-release
+			}
+			return tell(req.Body.ResponseKind())
+		})
+		for range 2 * MaxListing {
+			s.connect().send(metadataFrames(1, 2))
+		}
+		synctest.Wait()
+		few := kmsg.NewPtrMetadataRequest()
+		few.Topics = []kmsg.MetadataRequestTopic{{Topic: kmsg.StringPtr("orders")}}
+		c := s.connect()
+		c.ask(few, 9, 1)
+		c.answer(kmsg.NewPtrMetadataResponse(), 9, 1)
+		close(release)
+	})
+}
+
 // A failingListener never accepts.
 type failingListener struct {
 	failed atomic.Int64
