@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kbin"
@@ -64,7 +65,7 @@ func answerWhatWasDecoded(req kmsg.Request) {
 	if produce, ok := req.(*kmsg.ProduceRequest); ok {
 		r.Batches = AppendBatches(nil, produce)
 	}
-	answerAnything(nil, r).Told.AppendTo(nil)
+	answerAnything(context.Background(), r).Told.AppendTo(nil)
 	req.AppendTo(nil)
 }
 
