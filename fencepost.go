@@ -65,6 +65,7 @@ func Run(options ...Option) (*Broker, error) {
 	b.faults = fault.New(c.seed, b.broker)
 	b.journal = journal.New(b.broker.Sessions(b.faults), journal.Options{Seed: c.seed, Identity: c.identity})
 	b.server = wire.NewServer(b.journal, b.broker.TopicName, c.log)
+	b.server.Limits = c.limits
 	if err := b.setUp(c); err != nil {
 		b.Close()
 		return nil, err
@@ -277,11 +278,13 @@ func (b *Broker) Reset() {
 	b.journal.Reset()
 }
 
-// shutdownGrace is how long Close waits for requests that are being handled.
-const shutdownGrace = time.Second
+// shutdownGrace is how long Close waits for requests that are being handled and
+// for answers to be read, so that it ends within a second.
+const shutdownGrace = 800 * time.Millisecond
 
-// Close ends the broker: what is being handled is answered, every connection is
-// closed, and all is forgotten. It may be called more than once.
+// Close ends the broker within a second: what was applied is answered, what has
+// not been begun is not done, every connection is closed, and all is forgotten. It
+// may be called more than once.
 func (b *Broker) Close() error {
 	b.closing.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)

@@ -29,6 +29,7 @@ type config struct {
 	seed     uint64
 	identity journal.Identity
 	broker   broker.Options
+	limits   wire.Limits
 	log      *zap.Logger
 }
 
@@ -44,7 +45,10 @@ type listenAddress struct {
 }
 
 func newConfig(options []Option) (*config, error) {
-	c := &config{seed: rand.Uint64N(maxDrawnSeed), log: zap.NewNop(), broker: broker.Options{AutoCreate: true, Partitions: 1}}
+	c := &config{
+		seed: rand.Uint64N(maxDrawnSeed), log: zap.NewNop(),
+		broker: broker.Options{AutoCreate: true, Partitions: 1}, limits: wire.DefaultLimits(),
+	}
 	for _, o := range options {
 		if err := o(c); err != nil {
 			return nil, err

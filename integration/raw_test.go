@@ -47,8 +47,13 @@ func (b batch) bytes() []byte {
 	}
 	out := head.AppendTo(nil)
 	binary.BigEndian.PutUint32(out[lengthEnd-4:], uint32(len(out)-lengthEnd))
-	binary.BigEndian.PutUint32(out[crcAt:], crc32.Checksum(out[crcFrom:], castagnoli))
-	return out
+	return sealed(out)
+}
+
+// sealed writes the right checksum into a batch.
+func sealed(raw []byte) []byte {
+	binary.BigEndian.PutUint32(raw[crcAt:], crc32.Checksum(raw[crcFrom:], castagnoli))
+	return raw
 }
 
 func record(delta int32, key string) []byte {

@@ -67,6 +67,7 @@ type brokerFlags struct {
 	partitions int
 	faults     []string
 	memory     string
+	limits     limitFlags
 	expect     string
 	output     string
 	reportFile string
@@ -88,6 +89,7 @@ func (f *brokerFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.unknown, "unknown-producer", "refuse", "`refuse|accept` a first batch that does not begin at sequence 0 from a producer that the partition does not know")
 	flags.StringVar(&f.identity, "identity", "", "what tells a record from every other, for a stricter verdict: `key|value|header=NAME`")
 	flags.StringVar(&f.memory, "memory", "", "records kept in memory, such as 2GiB (default: half of what the machine or its container has)")
+	f.limits.register(cmd)
 	flags.StringVar(&f.expect, "expect", expectExactlyOnce, "what has to hold at the end, else exit code 1: `exactly-once|nothing`")
 	flags.StringVar(&f.output, "output", outputText, "form of the report: `text|json`")
 	flags.StringVar(&f.reportFile, "report", "", "write the report to `FILE`; without it to standard output, or with a COMMAND to standard error")
@@ -109,6 +111,11 @@ func (f *brokerFlags) options(cmd *cobra.Command) ([]fencepost.Option, error) {
 	if err != nil {
 		return nil, err
 	}
+	limits, err := f.limits.options(given)
+	if err != nil {
+		return nil, err
+	}
+	limitHeap(memory)
 	o := []fencepost.Option{fencepost.Log(log), fencepost.Memory(memory), fencepost.AutoCreate(f.autoCreate), fencepost.Partitions(f.partitions)}
 	if f.scenario != "" {
 		s, err := scenario.Read(f.scenario)
@@ -119,6 +126,7 @@ func (f *brokerFlags) options(cmd *cobra.Command) ([]fencepost.Option, error) {
 			f.expect = s.Expect
 		}
 	}
+	o = append(o, limits...)
 	o = append(o, f.situation.options(given)...)
 	o = append(o, f.addresses(given, cmd.ArgsLenAtDash() >= 0)...)
 	for _, s := range f.faults {

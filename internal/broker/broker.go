@@ -65,7 +65,8 @@ type Broker struct {
 	random     *rand.Rand
 	topics     map[string]*topic
 	byID       map[[16]byte]*topic
-	partitions int // of all topics
+	byMetric   map[string]string // topic names by metricName
+	partitions int               // of all topics
 	// set is the configs of what is no topic, each set replaced as a whole.
 	set         map[resource]map[string]string
 	configBytes int // of all configs, also those of topics
@@ -83,10 +84,10 @@ func New(o Options) *Broker {
 	}
 	b := &Broker{
 		options: o, memory: memory{limit: o.Memory, log: o.Log}, random: rand.New(rand.NewPCG(o.Seed, 0)),
-		topics: map[string]*topic{}, byID: map[[16]byte]*topic{},
+		topics: map[string]*topic{}, byID: map[[16]byte]*topic{}, byMetric: map[string]string{},
 	}
 	b.nextID.Store(firstProducerID)
-	b.txns = newTransactions(b.newProducerID)
+	b.txns = newTransactions(b.newProducerID, o.Log)
 	b.set = map[resource]map[string]string{allBrokers: {"min.insync.replicas": "1"}} // as a new cluster of Kafka
 	b.memory.reclaim = b.reclaim
 	id := b.uuidLocked()

@@ -18,6 +18,9 @@ type memory struct {
 	// reclaim gives back what no topic keeps any longer, and says whether there was
 	// any; nil if there never is.
 	reclaim func() bool
+
+	producers     atomic.Int64 // remembered, all partitions together
+	producersTold atomic.Bool  // that there are too many
 }
 
 // take asks for room for n bytes. It is refused as a whole.

@@ -95,7 +95,7 @@ func (p *partition) writeLocked(c *wire.CheckedBatch, batch producer.Batch, at *
 	if c.ProducerID < 0 {
 		return
 	}
-	p.producers.Record(batch, at.offset, c.MaxTimestamp)
+	p.rememberLocked(batch, at.offset, c.MaxTimestamp)
 	if c.Transactional() {
 		p.beganLocked(c.ProducerID, at.offset)
 	}
@@ -113,6 +113,9 @@ func (p *partition) noPlaceLocked(c *wire.CheckedBatch) *refusal {
 	}
 	if first, open := p.txns.open[c.ProducerID]; open && !c.Transactional() {
 		return refuse(kerr.InvalidTxnState, "producer %d has a transaction open since offset %d, and this batch is not part of it", c.ProducerID, first)
+	}
+	if r := p.noProducerLocked(c.ProducerID); r != nil {
+		return r
 	}
 	if !p.memory.take(len(c.Raw)) {
 		return memoryFull
@@ -176,6 +179,7 @@ func (p *partition) delete() {
 	if !p.deleted {
 		p.deleted = true
 		p.memory.give(p.log.Size())
+		p.memory.forget(p.producers.Len())
 	}
 	wake := p.takeWaitingLocked(true)
 	p.mu.Unlock()

@@ -36,7 +36,9 @@ func (p *partition) mark(by txn.Producer, commit bool) {
 	m := wire.Marker(by.ID, by.Epoch, commit, time.Now().UnixMilli())
 	p.memory.force(len(m.Raw))
 	offset := p.log.Append(m.Raw, leaderEpoch, log.Meta{Records: 1, MaxTimestamp: m.MaxTimestamp})
+	before := p.producers.Len()
 	p.producers.Mark(by.ID, by.Epoch)
+	p.countProducersLocked(before)
 	if first, open := p.txns.open[by.ID]; open && !commit {
 		p.txns.aborted = append(p.txns.aborted, abortedTxn{by.ID, first, offset})
 	}

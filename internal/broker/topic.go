@@ -127,7 +127,7 @@ func (b *Broker) create(spec topicSpec, validateOnly bool) (*topic, *refusal) {
 	if r := b.keepLocked(nil, spec.configs); r != nil {
 		return nil, r
 	}
-	b.topics[t.name], b.byID[t.id] = t, t
+	b.topics[t.name], b.byID[t.id], b.byMetric[metricName(t.name)] = t, t, t.name
 	b.partitions += len(partitions)
 	return t, nil
 }
@@ -197,6 +197,7 @@ func (b *Broker) remove(t *topic) bool {
 	if known {
 		delete(b.topics, t.name)
 		delete(b.byID, t.id)
+		delete(b.byMetric, metricName(t.name))
 		b.partitions -= len(t.all())
 		b.configBytes -= sizeOf(t.settings.Load().configs)
 	}
@@ -237,14 +238,11 @@ func badTopicName(name string) string {
 // collisionLocked finds a topic whose name differs in nothing but dots and
 // underscores: both would be one name in a metric, so Kafka refuses the second.
 func (b *Broker) collisionLocked(name string) string {
-	if !strings.ContainsAny(name, "._") {
-		return ""
-	}
-	plain := strings.ReplaceAll(name, ".", "_")
-	for other := range b.topics {
-		if strings.ReplaceAll(other, ".", "_") == plain {
-			return other
-		}
+	if other := b.byMetric[metricName(name)]; b.topics[other] != nil {
+		return other
 	}
 	return ""
 }
+
+// metricName is what a topic is called in a metric.
+func metricName(topic string) string { return strings.ReplaceAll(topic, ".", "_") }

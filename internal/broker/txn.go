@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepostmq/fencepost/internal/txn"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"go.uber.org/zap"
 )
 
 // transactions is the coordinator of every transactional id.
@@ -19,6 +20,8 @@ type transactions struct {
 	mu     sync.Mutex
 	table  *txn.Table[member]
 	timers map[string]*time.Timer // of open transactions, by transactional id
+	bytes  int                    // that the ids take, see maxTransactionalBytes
+	log    *zap.Logger
 }
 
 // A member is a partition that is in a transaction. It stays itself when its
@@ -29,17 +32,34 @@ type member struct {
 	partition *partition
 }
 
-func newTransactions(newID func() int64) *transactions {
-	return &transactions{table: txn.NewTable[member](newID), timers: map[string]*time.Timer{}}
+func newTransactions(newID func() int64, log *zap.Logger) *transactions {
+	return &transactions{log: log, table: txn.NewTable[member](newID), timers: map[string]*time.Timer{}}
 }
 
 // init gives out the producer of a transactional id; see txn.Table.
 func (t *transactions) init(id string, claim *txn.Producer, timeout int32) (txn.Producer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.table.Lookup(id) == nil && !t.roomLocked(id) {
+		return txn.Producer{}, errTooManyIDs
+	}
 	p, ending, err := t.table.Init(id, claim, timeout)
 	t.finishLocked(id, ending)
 	return p, err
+}
+
+var errTooManyIDs = errors.New("too many transactional ids are remembered")
+
+// roomLocked takes room for one more transactional id, if there is.
+func (t *transactions) roomLocked(id string) bool {
+	size := len(id) + transactionalOverhead
+	if t.bytes+size > maxTransactionalBytes {
+		t.log.Warn("too many transactional ids are remembered: InitProducerId with a new one is refused with POLICY_VIOLATION",
+			zap.Int("bytes", t.bytes))
+		return false
+	}
+	t.bytes += size
+	return true
 }
 
 // add puts partitions into a transaction.
@@ -97,6 +117,8 @@ func txnError(err error, knowsFenced bool) *kerr.Error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, errTooManyIDs):
+		return kerr.PolicyViolation
 	case errors.Is(err, txn.ErrUnknown):
 		return kerr.InvalidProducerIDMapping
 	case errors.Is(err, txn.ErrFenced) && knowsFenced:

@@ -141,6 +141,9 @@ func (p *Producers) Mark(producerID int64, epoch int16) {
 	}
 }
 
+// Knows says whether a producer is remembered.
+func (p *Producers) Knows(id int64) bool { return p.known[id] != nil }
+
 // Len is how many producers are remembered.
 func (p *Producers) Len() int { return len(p.known) }
 

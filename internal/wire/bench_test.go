@@ -68,7 +68,7 @@ func BenchmarkDecodeProduce(b *testing.B) {
 			b.SetBytes(int64(len(frame)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, f := decode(frame); f != nil {
+				if _, _, f := decode(frame, admitAll); f != nil {
 					b.Fatal(f.err)
 				}
 			}

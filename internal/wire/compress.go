@@ -188,19 +188,20 @@ func decompressLz4(dst, records []byte) ([]byte, error) {
 // for the records is the window.
 const zstdWindow = 128 << 20
 
-var zstdDecoders = sync.Pool{New: func() any {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+// zstdDecoder decodes a batch on each core at a time. It is made when the process
+// starts, since it has channels of its own: one that is made inside a
+// testing/synctest bubble ends the process when it is used in another.
+var zstdDecoder = func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
 		panic(err) // the options are constants
 	}
 	return d
-}}
+}()
 
 func decompressZstd(dst, records []byte) ([]byte, error) {
-	d := zstdDecoders.Get().(*zstd.Decoder)
-	defer zstdDecoders.Put(d)
-	out, err := d.DecodeAll(records, dst)
+	out, err := zstdDecoder.DecodeAll(records, dst)
 	// A frame that does not tell its size fails with any error where the buffer has
 	// no room for one more block.
 	if errors.Is(err, zstd.ErrDecoderSizeExceeded) || err != nil && cap(dst)-len(out) < zstdBlock {

@@ -8,11 +8,10 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kbin"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/zap"
 )
@@ -30,17 +29,32 @@ type Conn struct {
 	Host string
 	Port int32
 
-	server   *Server
-	c        net.Conn
-	r        *bufio.Reader
-	reserved int64    // of the server's memory for large frames
-	frame    []byte   // the request that is being handled
-	batches  []Batch  // of that request
-	out      []byte   // answers that are not written yet
-	broken   error    // why answers could not be written
-	muted    bool     // answers are lost
-	deaf     bool     // requests are lost, too
-	lostBy   []Firing // the rules that made it deaf
+	server  *Server
+	ctx     context.Context // of its requests; ends with the server's, or when it is cut off
+	cancel  context.CancelFunc
+	c       net.Conn
+	r       *bufio.Reader
+	reading deadline
+	writing deadline
+	begun   time.Time // when the first byte of a frame was there of which more has to come, else zero
+
+	// What it holds of the server's budgets, in bytes.
+	frameHeld int64 // for frame
+	costHeld  int64 // for the decoded request and its answer
+	outHeld   int64 // for out
+
+	stalled atomic.Int64  // since when the client keeps memory that others may need, in ns since 1970; 0 if it does not
+	cutFor  atomic.Uint32 // the CloseReason for which it was cut off from outside
+
+	frame   []byte   // the request that is being handled
+	key     int16    // of its API
+	listing bool     // it has one of the places for requests that list much
+	batches []Batch  // of that request
+	out     []byte   // answers that are not written yet
+	broken  error    // why answers could not be written
+	muted   bool     // answers are lost
+	deaf    bool     // requests are lost, too
+	lostBy  []Firing // the rules that made it deaf
 }
 
 // Muted says whether the connection has gone dark for answers: whatever the
@@ -52,8 +66,12 @@ func (c *Conn) Muted() bool { return c.muted }
 // to wait calls it first, so that no earlier answer waits with it; nobody else
 // may. That it failed ends the connection later.
 func (c *Conn) Flush() {
+	c.leaveListing()
 	if err := c.flush(); err != nil {
 		c.broken = err
+	}
+	if c.key == int16(kmsg.Fetch) && c.frameHeld+c.costHeld > 0 {
+		c.stall() // nothing is lost if it is cut while it waits for records
 	}
 }
 
@@ -67,9 +85,8 @@ func (c *Conn) Gone() bool {
 	if c.c == nil || c.r.Buffered() == c.r.Size() {
 		return false
 	}
-	c.c.SetReadDeadline(time.Now().Add(glance)) //nolint:errcheck // then the peek fails, and says so
+	c.reading.until(time.Now().Add(glance))
 	_, err := c.r.Peek(c.r.Buffered() + 1)
-	c.server.resumeReading(c)
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
@@ -80,8 +97,13 @@ func (c *Conn) serve(ctx context.Context) {
 	if err := c.flush(); err != nil && f.reason != ReasonShutdown {
 		f = writeFailure(err)
 	}
+	if why := CloseReason(c.cutFor.Load()); why != ReasonNone {
+		f = fail(why, "others needed the memory that it held, and it made no progress for %v", StallTime)
+	}
 	c.c.Close()
+	c.cancel()
 	c.release()
+	c.giveUp()
 	log := c.server.log.Info
 	if f.reason.ordinary() {
 		log = c.server.log.Debug
@@ -116,8 +138,11 @@ func (c *Conn) loop(ctx context.Context) *failure {
 // writeFailure says why an answer could not be written. A client that left
 // before it is everyday life.
 func writeFailure(err error) *failure {
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+	switch {
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
 		return &failure{ReasonClientClosed, err}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fail(ReasonSlowReader, "it took none of %d bytes in %v", writePiece, WriteTime)
 	}
 	return &failure{ReasonWriteFailed, err}
 }
@@ -136,9 +161,11 @@ func (c *Conn) flush() error {
 	if len(c.out) == 0 {
 		return nil
 	}
-	_, err := c.c.Write(c.out)
-	if c.out = c.out[:0]; cap(c.out) > keptFrame {
+	err := c.write(c.out)
+	c.goOn()
+	if c.out = c.out[:0]; cap(c.out) > keptFrame || c.outHeld > 0 && c.server.answers.short() {
 		c.out = nil
+		c.hold(c.server.answers, &c.outHeld, 0)
 	}
 	return err
 }
@@ -149,18 +176,21 @@ func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
 		c.lose(ctx, frame)
 		return nil
 	}
-	h, body, f := decode(frame)
+	h, body, f := decode(frame, c.admit)
 	if f != nil {
 		return f
 	}
 	if body == nil {
-		c.answer(h, versionsUnsupported())
-		return nil
+		return c.answer(h, versionsUnsupported())
 	}
 	FillTopicNames(body, c.server.topicName)
+	c.key = h.key
+	c.enterListing(body)
+	defer c.leaveListing()
 	defer c.recoverBug(h, &f)
 	before, written := c.clock(), len(c.out)
 	reply := c.server.handler.Handle(ctx, &Request{Conn: c, Client: h.client, Body: body, Batches: c.batchesOf(body)})
+	c.goOn()
 	f = c.apply(h, reply)
 	if c.server.Observe != nil {
 		api, _ := Lookup(h.key)
@@ -172,7 +202,7 @@ func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
 // lose lets a request that is lost on its way be noted. Only a Produce leaves a
 // trace: what else is lost changes nothing.
 func (c *Conn) lose(ctx context.Context, frame []byte) {
-	h, body, f := decode(frame)
+	h, body, f := decode(frame, c.admit)
 	produce, ok := body.(*kmsg.ProduceRequest)
 	if f != nil || !ok {
 		return
@@ -205,7 +235,7 @@ func (c *Conn) apply(h header, reply Reply) *failure {
 	switch reply.Fate {
 	case Send:
 		if reply.Told != nil {
-			c.answer(h, reply.Told)
+			return c.answer(h, reply.Told)
 		}
 	case LoseRequests:
 		c.muted, c.deaf, c.lostBy = true, true, reply.Fired
@@ -216,22 +246,6 @@ func (c *Conn) apply(h header, reply Reply) *failure {
 	case Silent:
 	}
 	return nil
-}
-
-// answer puts an answer behind those that are not written yet.
-func (c *Conn) answer(h header, resp kmsg.Response) {
-	if c.muted {
-		return
-	}
-	at := len(c.out)
-	out := append(c.out, 0, 0, 0, 0)
-	out = kbin.AppendInt32(out, h.correlation)
-	if resp.IsFlexible() && resp.Key() != int16(kmsg.ApiVersions) {
-		out = append(out, 0) // no tags
-	}
-	out = resp.AppendTo(out)
-	binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4))
-	c.out = out // not before it is whole: encoding may have panicked
 }
 
 // batchesOf lists the batches of a Produce request.
@@ -260,15 +274,4 @@ func AppendBatches(to []Batch, produce *kmsg.ProduceRequest) []Batch {
 		}
 	}
 	return to
-}
-
-// versionsUnsupported answers an ApiVersions request of a version that is not
-// served, as KIP-511 has it: in the shape of version 0, with the one entry that
-// tells the client which versions of ApiVersions are.
-func versionsUnsupported() kmsg.Response {
-	resp := kmsg.NewPtrApiVersionsResponse()
-	resp.ErrorCode = kerr.UnsupportedVersion.Code
-	api, _ := Lookup(int16(kmsg.ApiVersions))
-	resp.ApiKeys = append(resp.ApiKeys, api.entry())
-	return resp
 }

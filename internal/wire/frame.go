@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -22,14 +25,21 @@ const (
 	// MaxTopics and MaxPartitions bound what one Produce request may name.
 	MaxTopics     = 10_000
 	MaxPartitions = 100_000
+	// MaxTopicName is the most bytes of a topic's name in a Produce request, four
+	// times what a topic may be called: what was refused is remembered by its name.
+	MaxTopicName = 1000
+	// MaxClientID is the most bytes of a client id that handlers are told; the rest
+	// of a longer one is cut off.
+	MaxClientID = 256
 	// MaxTags bounds the tagged fields of one Produce request. No version that is
 	// served has any, and each takes forty times its bytes when decoded.
 	MaxTags = 10_000
 
 	// MaxFrameMemory is the most bytes that large requests may take while they are
-	// read and handled, all connections together, 512 MiB. The first MiB of each
-	// connection is not counted.
-	MaxFrameMemory = 512 << 20
+	// read and handled, all connections together, 256 MiB. The first firstRead bytes
+	// of each connection are not counted, nor is what it takes to decode a request
+	// of at most smallRequest bytes.
+	MaxFrameMemory = 256 << 20
 
 	lengthBytes = 4        // before each frame
 	minFrame    = 10       // api key, version, correlation id, length of the client id
@@ -37,6 +47,11 @@ const (
 	keptFrame   = 1 << 20  // largest buffer that a connection keeps for its next frame
 	keptBatches = 1000     // most entries that a connection keeps for the batches of its next Produce
 	largeDecode = 64 << 10 // frames beyond this are decoded one at a time
+
+	smallRequest = 16 << 10 // bytes of a request whose decoded form is not counted
+	decodedCost  = 16       // bytes that request and answer take for each byte of a larger one: about 300 for a partition of 20
+	smallProduce = 100      // entries of a Produce whose decoded form is not counted
+	entryCost    = 512      // bytes that request, batch and answer take for each topic or partition of a larger one
 )
 
 // decoding lets one large request of those APIs be decoded at a time whose
@@ -57,12 +72,16 @@ func fail(reason CloseReason, format string, args ...any) *failure {
 // with the bytes that have come, never with what the frame announces.
 func (c *Conn) readFrame() ([]byte, *failure) {
 	c.release()
+	if f := c.await(); f != nil {
+		return nil, f
+	}
 	size, f := c.frameSize()
 	if f != nil {
 		return nil, f
 	}
 	frame, err := c.readGrowing(c.frame[:0], size)
 	c.frame = frame
+	c.goOn()
 	switch {
 	case errors.Is(err, errNoFrameMemory):
 		return nil, &failure{ReasonNoFrameMemory, err}
@@ -72,35 +91,93 @@ func (c *Conn) readFrame() ([]byte, *failure) {
 	return frame, nil
 }
 
-var errNoFrameMemory = errors.New("too many large requests are being read")
+var errNoFrameMemory = errors.New("too many large requests are being read or handled")
 
-// reserve asks for memory for a frame of n bytes, in place of what the
-// connection has.
-func (c *Conn) reserve(n int) bool {
-	more := int64(n) - c.reserved
-	if n <= keptFrame {
-		return true
+// await waits for the first byte of the next request, and gives the rest of it
+// FrameTime unless that is there already.
+func (c *Conn) await() *failure {
+	c.begun = time.Time{}
+	if c.r.Buffered() == 0 {
+		if err := c.awaitByte(); err != nil {
+			return c.readFailure(0, err)
+		}
 	}
-	if c.server.frameMemory.Add(more) > c.server.frameLimit {
-		c.server.frameMemory.Add(-more)
-		return false
+	if !c.requestWaits() {
+		c.begun = time.Now()
+		c.allow(0)
 	}
-	c.reserved += more
-	return true
+	return nil
+}
+
+// awaitByte waits for as long as a connection may be idle. The memory that it
+// keeps for its next request is given up before.
+func (c *Conn) awaitByte() error {
+	now := time.Now()
+	if c.keepsMuch() {
+		c.reading.until(now.Add(keptTime))
+		_, err := c.r.Peek(1)
+		if !errors.Is(err, os.ErrDeadlineExceeded) || c.server.ctx.Err() != nil {
+			return err
+		}
+		c.giveUp()
+	}
+	limit := time.Time{}
+	if idle := c.server.Limits.IdleTimeout; idle > 0 {
+		limit = now.Add(idle)
+	}
+	c.reading.until(limit)
+	_, err := c.r.Peek(1)
+	return err
+}
+
+// allow gives the frame that is being read the time for n bytes of it.
+func (c *Conn) allow(n int) {
+	if !c.begun.IsZero() {
+		c.reading.until(c.begun.Add(FrameTime + time.Duration(n)*time.Second/SlowestRate))
+	}
+}
+
+// keepsMuch says whether the connection keeps buffers that others could use.
+func (c *Conn) keepsMuch() bool {
+	return c.frameHeld > 0 || c.outHeld > 0 || cap(c.batches) > smallProduce
+}
+
+// giveUp lets all buffers go that are kept for the next request.
+func (c *Conn) giveUp() {
+	c.frame, c.batches, c.out = nil, nil, nil
+	c.hold(c.server.frames, &c.frameHeld, 0)
+	c.hold(c.server.answers, &c.outHeld, 0)
+}
+
+// hold changes what the connection holds of a budget to less than it does.
+func (c *Conn) hold(b *budget, held *int64, n int64) {
+	if *held > n {
+		b.give(c, *held-n)
+		*held = n
+	}
 }
 
 // release gives back what the last request took, before anybody waits for the
 // next one, which may never come.
 func (c *Conn) release() {
-	c.server.frameMemory.Add(-c.reserved)
-	c.reserved = 0
-	if cap(c.frame) > keptFrame {
+	c.hold(c.server.frames, &c.costHeld, 0)
+	if cap(c.frame) > keptFrame || c.frameHeld > 0 && c.server.frames.short() {
 		c.frame = nil
+		c.hold(c.server.frames, &c.frameHeld, 0)
 	}
 	clear(c.batches) // they alias the frame
 	if c.batches = c.batches[:0]; cap(c.batches) > keptBatches {
 		c.batches = nil
 	}
+}
+
+// admit asks for the memory that it takes to decode and answer a request.
+func (c *Conn) admit(cost int64) bool {
+	if !c.server.frames.take(c.ctx, c, cost) {
+		return false
+	}
+	c.costHeld += cost
+	return true
 }
 
 // frameSize reads the length of the next frame and says whether a request of
@@ -133,6 +210,10 @@ func (c *Conn) readFailure(got int, err error) *failure {
 	switch {
 	case c.server.ctx.Err() != nil:
 		return fail(ReasonShutdown, "the broker shuts down")
+	case errors.Is(err, os.ErrDeadlineExceeded) && c.begun.IsZero():
+		return fail(ReasonIdle, "it sent nothing for %v", c.server.Limits.IdleTimeout)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fail(ReasonSlowRequest, "%d bytes of a frame came in %v", got, time.Since(c.begun).Round(time.Second))
 	case got == 0 && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET)):
 		return &failure{ReasonClientClosed, err}
 	}
@@ -143,14 +224,13 @@ func (c *Conn) readFailure(got int, err error) *failure {
 func (c *Conn) readGrowing(buf []byte, size int) ([]byte, error) {
 	for len(buf) < size {
 		if len(buf) == cap(buf) {
-			capacity := min(size, max(2*cap(buf), firstRead))
-			if !c.reserve(capacity) {
+			grown, ok := c.grow(buf, min(size, max(2*cap(buf), firstRead)))
+			if !ok {
 				return buf, errNoFrameMemory
 			}
-			grown := make([]byte, len(buf), capacity)
-			copy(grown, buf)
 			buf = grown
 		}
+		c.allow(min(size, cap(buf)))
 		n, err := io.ReadFull(c.r, buf[len(buf):min(size, cap(buf))])
 		buf = buf[:len(buf)+n]
 		if err != nil {
@@ -158,6 +238,23 @@ func (c *Conn) readGrowing(buf []byte, size int) ([]byte, error) {
 		}
 	}
 	return buf, nil
+}
+
+// grow moves buf to a larger buffer. While both are there, both are counted.
+func (c *Conn) grow(buf []byte, capacity int) ([]byte, bool) {
+	held := int64(0)
+	if capacity > firstRead {
+		held = int64(capacity)
+		if !c.server.frames.take(c.ctx, c, held) {
+			return nil, false
+		}
+		c.stall()
+	}
+	grown := make([]byte, len(buf), capacity)
+	copy(grown, buf)
+	c.hold(c.server.frames, &c.frameHeld, 0)
+	c.frameHeld = held
+	return grown, true
 }
 
 // A header is the header of a request.
@@ -170,7 +267,9 @@ type header struct {
 // decode reads the header and the body of a frame. An ApiVersions request of a
 // version that is not served has no body here: it has to be answered all the
 // same, and its body cannot be known.
-func decode(frame []byte) (header, kmsg.Request, *failure) {
+//
+// admit is asked for the memory that a large request takes beside its frame.
+func decode(frame []byte, admit func(cost int64) bool) (header, kmsg.Request, *failure) {
 	r := kbin.Reader{Src: frame}
 	h := header{key: r.Int16(), version: r.Int16(), correlation: r.Int32()}
 	api, ok := Lookup(h.key)
@@ -178,7 +277,7 @@ func decode(frame []byte) (header, kmsg.Request, *failure) {
 		return h, nil, fail(ReasonUnknownAPI, "API key %d is not served", h.key)
 	}
 	if client := r.NullableString(); client != nil {
-		h.client = *client
+		h.client = shortened(*client)
 	}
 	if !r.Ok() {
 		return h, nil, fail(ReasonBadHeader, "the request header of %s ends in the middle", api.Name)
@@ -197,41 +296,65 @@ func decode(frame []byte) (header, kmsg.Request, *failure) {
 			return h, nil, fail(ReasonBadHeader, "the tags in the request header of %s cannot be read", api.Name)
 		}
 	}
-	if err := decodeBody(req, r.Src); err != nil {
+	switch err := decodeBody(req, r.Src, admit); {
+	case errors.Is(err, errNoFrameMemory):
+		return h, nil, &failure{ReasonNoFrameMemory, err}
+	case err != nil:
 		return h, nil, fail(ReasonBadBody, "%s version %d: %w", api.Name, h.version, err)
 	}
 	return h, req, nil
 }
 
-func decodeBody(req kmsg.Request, body []byte) error {
+// shortened is a client id of at most MaxClientID bytes, and a copy if it was
+// longer, since notes keep it.
+func shortened(id string) string {
+	if len(id) <= MaxClientID {
+		return id
+	}
+	return strings.Clone(strings.ToValidUTF8(id[:MaxClientID], ""))
+}
+
+func decodeBody(req kmsg.Request, body []byte, admit func(cost int64) bool) error {
 	if req.Key() == int16(kmsg.Produce) {
-		if err := checkProduceCounts(req.GetVersion(), body); err != nil {
+		entries, err := countProduce(req.GetVersion(), body)
+		if err != nil {
 			return err
 		}
-	} else if len(body) > largeDecode {
+		if entries > smallProduce && !admit(int64(entries)*entryCost) {
+			return errNoFrameMemory
+		}
+		return req.ReadFrom(body)
+	}
+	if len(body) > smallRequest && !admit(int64(len(body))*decodedCost) {
+		return errNoFrameMemory
+	}
+	if len(body) > largeDecode {
 		decoding <- struct{}{}
 		defer func() { <-decoding }()
 	}
 	return req.ReadFrom(body)
 }
 
-// checkProduceCounts walks over the body of a Produce request without keeping
+// countProduce walks over the body of a Produce request without keeping
 // anything, so that no array of topics or partitions is allocated that the
-// frame does not hold.
-func checkProduceCounts(version int16, body []byte) error {
+// frame does not hold. It gives how many topics and partitions there are.
+func countProduce(version int16, body []byte) (entries int32, err error) {
 	w := produceWalk{Reader: kbin.Reader{Src: body}, flexible: version >= 9, ids: version >= 13}
 	w.string() // transactional id
 	w.Int16()  // acks
 	w.Int32()  // timeout
 	topics := w.array()
 	if topics < 0 || topics > MaxTopics {
-		return fmt.Errorf("it names %d topics, and 0 to %d can be", topics, MaxTopics)
+		return 0, fmt.Errorf("it names %d topics, and 0 to %d can be", topics, MaxTopics)
 	}
 	partitions := int32(0)
 	for range topics {
-		n := w.topic()
+		n, name := w.topic()
+		if name > MaxTopicName {
+			return 0, fmt.Errorf("the name of a topic has %d bytes, and %d are the most", name, MaxTopicName)
+		}
 		if partitions += n; n < 0 || partitions > MaxPartitions {
-			return fmt.Errorf("it names %d partitions of a topic, and 0 to %d can be in all", n, MaxPartitions)
+			return 0, fmt.Errorf("it names %d partitions of a topic, and 0 to %d can be in all", n, MaxPartitions)
 		}
 		if !w.Ok() {
 			break
@@ -239,12 +362,12 @@ func checkProduceCounts(version int16, body []byte) error {
 	}
 	w.tags()
 	if w.tagged > MaxTags {
-		return fmt.Errorf("it has more than %d tagged fields", MaxTags)
+		return 0, fmt.Errorf("it has more than %d tagged fields", MaxTags)
 	}
 	if !w.Ok() {
-		return errors.New("the body ends in the middle, or a length or count in it goes beyond its end")
+		return 0, errors.New("the body ends in the middle, or a length or count in it goes beyond its end")
 	}
-	return nil
+	return topics + partitions, nil
 }
 
 type produceWalk struct {
@@ -254,29 +377,33 @@ type produceWalk struct {
 	tagged   int  // tagged fields so far
 }
 
-// topic walks over one topic and counts its partitions.
-func (w *produceWalk) topic() int32 {
+// topic walks over one topic, counts its partitions, and gives the length of its
+// name.
+func (w *produceWalk) topic() (partitions int32, name int) {
 	if w.ids {
 		w.Uuid()
 	} else {
-		w.string()
+		name = w.string()
 	}
-	partitions := w.array()
+	partitions = w.array()
 	for i := int32(0); i < partitions && w.Ok(); i++ {
 		w.Int32()
 		w.records()
 		w.tags()
 	}
 	w.tags()
-	return partitions
+	return partitions, name
 }
 
-func (w *produceWalk) string() {
+// string walks over a string and gives its length.
+func (w *produceWalk) string() int {
+	n := 0
 	if w.flexible {
-		w.Span(max(int(w.Uvarint())-1, 0))
-		return
+		n = int(w.Uvarint()) - 1
+	} else {
+		n = int(w.Int16())
 	}
-	w.Span(max(int(w.Int16()), 0))
+	return len(w.Span(max(n, 0)))
 }
 
 func (w *produceWalk) records() {

@@ -46,33 +46,6 @@ func TestServer_a_lost_Produce_is_handed_on_as_lost(t *testing.T) {
 	})
 }
 
-// Large requests that are being read take no more memory together than is
-// stated, and give it back when they have ended.
-func TestServer_large_requests_share_a_bounded_memory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newTestServer(t, func(_ context.Context, req *Request) Reply { return tell(req.Body.ResponseKind()) })
-		s.frameLimit = 4 << 20
-		stalled := s.connect()
-		stalled.Write(unfinished(3 << 20)) //nolint:errcheck // it is closed at the end of the test
-		synctest.Wait()
-
-		refused := s.connect()
-		refused.Write(unfinished(3 << 20)) //nolint:errcheck // it is closed in the middle
-		s.wantClose(ReasonNoFrameMemory)
-
-		stalled.Close()
-		s.wantClose(ReasonReadFailed)
-		again := s.connect()
-		again.Write(unfinished(3 << 20)) //nolint:errcheck // it is closed at the end of the test
-		synctest.Wait()
-		again.Close()
-		s.wantClose(ReasonReadFailed)
-		if n := s.frameMemory.Load(); n != 0 {
-			t.Errorf("%d bytes were not given back", n)
-		}
-	})
-}
-
 // unfinished is the beginning of a Produce of 90 MB: its announcement, and n
 // bytes.
 func unfinished(n int) []byte {

@@ -16,6 +16,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strconv"
 	"sync"
@@ -33,16 +34,20 @@ type Server struct {
 	// and of its answer.
 	Observe func(api string, took time.Duration, in, out int)
 
+	// Limits may be changed before the first connection.
+	Limits Limits
+
 	handler   Handler
 	topicName func(id [16]byte) string
 	log       *zap.Logger
 
-	ctx         context.Context // ends when Shutdown begins
-	cancel      context.CancelFunc
-	nextID      atomic.Int64
-	frameMemory atomic.Int64 // bytes that large frames take
-	frameLimit  int64        // MaxFrameMemory; tests have less
-	work        sync.WaitGroup
+	ctx     context.Context // ends when Shutdown begins
+	cancel  context.CancelFunc
+	nextID  atomic.Int64
+	frames  *budget       // for large requests
+	answers *budget       // for large answers
+	listing chan struct{} // a place for each request that may list much
+	work    sync.WaitGroup
 
 	mu        sync.Mutex // guards what follows
 	closed    bool
@@ -59,8 +64,10 @@ func NewServer(handler Handler, topicName func(id [16]byte) string, log *zap.Log
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Server{
-		handler: handler, topicName: topicName, log: log, ctx: ctx, cancel: cancel,
-		listeners: map[net.Listener]struct{}{}, conns: map[*Conn]struct{}{}, ended: make(chan struct{}), frameLimit: MaxFrameMemory,
+		Limits: DefaultLimits(), handler: handler, topicName: topicName, log: log, ctx: ctx, cancel: cancel,
+		frames: newBudget(MaxFrameMemory, ReasonNoFrameMemory), answers: newBudget(MaxAnswerMemory, ReasonNoAnswerMemory),
+		listing:   make(chan struct{}, MaxListing),
+		listeners: map[net.Listener]struct{}{}, conns: map[*Conn]struct{}{}, ended: make(chan struct{}),
 	}
 }
 
@@ -74,6 +81,10 @@ type Advertised struct {
 // ErrClosed is returned by Serve and ServeConn once Shutdown was called.
 var ErrClosed = errors.New("the server is closed")
 
+// ErrTooManyConnections is returned by ServeConn when Limits.MaxConnections are
+// open.
+var ErrTooManyConnections = errors.New("too many connections are open")
+
 // Serve accepts connections until the listener fails or Shutdown is called, and
 // returns ErrClosed in the latter case.
 func (s *Server) Serve(l net.Listener, advertised Advertised) error {
@@ -81,6 +92,7 @@ func (s *Server) Serve(l net.Listener, advertised Advertised) error {
 		l.Close()
 		return ErrClosed
 	}
+	failures := 0
 	for {
 		c, err := l.Accept()
 		switch {
@@ -91,15 +103,21 @@ func (s *Server) Serve(l net.Listener, advertised Advertised) error {
 		case err != nil:
 			// Out of descriptors, or a client that went away: serve on.
 			s.log.Warn("accepting a connection failed", zap.Error(err))
-			s.pause(acceptPause)
+			s.pause(min(acceptPause<<min(failures, 10), longestPause))
+			failures++
 			continue
 		}
+		failures = 0
 		s.ServeConn(c, advertised) //nolint:errcheck // closed: the next Accept says so
 	}
 }
 
-// acceptPause is how long a listener waits after a failure to accept.
-const acceptPause = 10 * time.Millisecond
+// How long a listener waits after a failure to accept: twice as long after each
+// further one.
+const (
+	acceptPause  = 10 * time.Millisecond
+	longestPause = time.Second
+)
 
 func (s *Server) pause(d time.Duration) {
 	t := time.NewTimer(d)
@@ -128,17 +146,33 @@ func (s *Server) ServeConn(c net.Conn, advertised Advertised) error {
 	}
 	conn := &Conn{
 		ID: s.nextID.Add(1), Remote: c.RemoteAddr().String(), Host: advertised.Host, Port: advertised.Port,
-		server: s, c: c, r: bufio.NewReaderSize(c, readAhead),
+		server: s, c: c,
 	}
+	conn.r = bufio.NewReaderSize(timedReader{conn}, readAhead)
+	conn.reading.tell, conn.writing.tell = conn.tellRead, conn.tellWrite
+	if err := s.admit(conn); err != nil {
+		c.Close()
+		return err
+	}
+	return nil
+}
+
+// admit begins to serve a connection if there may be one more.
+func (s *Server) admit(conn *Conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		c.Close()
 		return ErrClosed
 	}
+	if most := s.Limits.MaxConnections; len(s.conns) >= most {
+		s.log.Warn("connection closed", zap.Int64("connection", conn.ID), zap.String("client", conn.Remote),
+			zap.Stringer("reason", ReasonTooManyConnections), zap.String("detail", fmt.Sprintf("%d are open, the most", most)))
+		return ErrTooManyConnections
+	}
 	s.conns[conn] = struct{}{}
+	conn.ctx, conn.cancel = context.WithCancel(s.ctx)
 	s.work.Go(func() {
-		conn.serve(s.ctx)
+		conn.serve(conn.ctx)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.conns, conn)
@@ -166,17 +200,6 @@ func (s *Server) Drain(ctx context.Context) error {
 	}
 }
 
-// resumeReading lets a connection read for as long as the server is open.
-func (s *Server) resumeReading(c *Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	deadline := time.Time{}
-	if s.closed {
-		deadline = time.Now()
-	}
-	c.c.SetReadDeadline(deadline) //nolint:errcheck // a broken connection shows at the next read
-}
-
 // Connections counts the connections that are open and those that ever were.
 func (s *Server) Connections() (open, opened int64) {
 	s.mu.Lock()
@@ -197,19 +220,10 @@ func addressOf(a net.Addr) Advertised {
 
 // Shutdown stops listening, lets requests that are being handled end and their
 // answers be written, and closes every connection. What has not ended when ctx
-// does is cut off. It may be called more than once.
+// does is cut off; a handler that does not end even then is left to itself, and
+// said to the log. It may be called more than once.
 func (s *Server) Shutdown(ctx context.Context) {
-	s.mu.Lock()
-	s.closed = true
-	s.cancel()
-	for l := range s.listeners {
-		l.Close()
-	}
-	for c := range s.conns {
-		c.c.SetReadDeadline(time.Now()) //nolint:errcheck // wakes a blocked read
-	}
-	s.mu.Unlock()
-
+	s.beginShutdown()
 	done := make(chan struct{})
 	go func() { s.work.Wait(); close(done) }()
 	select {
@@ -222,5 +236,26 @@ func (s *Server) Shutdown(ctx context.Context) {
 		c.c.Close()
 	}
 	s.mu.Unlock()
-	<-done
+
+	timer := time.NewTimer(cutGrace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		open, _ := s.Connections()
+		s.log.Error("requests are being handled that do not end; they are left behind", zap.Int64("connections", open))
+	}
+}
+
+func (s *Server) beginShutdown() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.cancel()
+	for l := range s.listeners {
+		l.Close()
+	}
+	for c := range s.conns {
+		c.c.SetReadDeadline(time.Now()) //nolint:errcheck // wakes a blocked read
+	}
 }
