@@ -61,7 +61,7 @@ type Broker struct {
 	txns      *transactions
 	nextID    atomic.Int64 // the next producer id
 
-	mu         sync.Mutex // guards the topic map and what is handed out by name
+	mu         sync.RWMutex // guards the topic map and what is handed out by name
 	random     *rand.Rand
 	topics     map[string]*topic
 	byID       map[[16]byte]*topic
@@ -69,7 +69,8 @@ type Broker struct {
 	partitions int               // of all topics
 	// set is the configs of what is no topic, each set replaced as a whole.
 	set         map[resource]map[string]string
-	configBytes int // of all configs, also those of topics
+	configBytes int       // of all configs, also those of topics
+	unset       *settings // of a topic that sets none
 }
 
 // firstProducerID is the first producer id that is given out. Ids below are

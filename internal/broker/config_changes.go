@@ -101,7 +101,7 @@ func (b *Broker) alterTopicLocked(c *configChange, validateOnly bool) *refusal {
 	if problem := badTopicName(c.name); problem != "" {
 		return refuse(kerr.InvalidTopicException, "Topic name is invalid: %s", problem)
 	}
-	s, r := newSettings(next, b.aboveLocked())
+	s, r := b.settingsLocked(next)
 	if r != nil {
 		return r
 	}

@@ -51,18 +51,24 @@ func (b *Broker) setLocked(at resource, next map[string]string) *refusal {
 // followLocked gives every topic what the broker sets now. A topic whose configs
 // do not go together with it keeps what it had.
 func (b *Broker) followLocked() {
-	above := b.aboveLocked()
-	plain, _ := newSettings(nil, above)
+	b.unset = nil
 	for _, t := range b.topics {
-		configs := t.settings.Load().configs
-		s := plain
-		if len(configs) > 0 {
-			s, _ = newSettings(configs, above)
-		}
-		if s != nil {
+		if s, _ := b.settingsLocked(t.settings.Load().configs); s != nil {
 			t.settings.Store(s)
 		}
 	}
+}
+
+// settingsLocked is the settings of a topic with these configs. All topics that
+// set none share theirs.
+func (b *Broker) settingsLocked(configs map[string]string) (s *settings, r *refusal) {
+	if len(configs) > 0 {
+		return newSettings(configs, b.aboveLocked())
+	}
+	if b.unset == nil {
+		b.unset, r = newSettings(nil, b.aboveLocked())
+	}
+	return b.unset, r
 }
 
 // keepLocked accounts for a set of configs that takes the place of another. It is

@@ -59,15 +59,15 @@ func (r *refusal) told() (code int16, message *string) {
 
 // lookup finds a topic by name, nil if there is none.
 func (b *Broker) lookup(name string) *topic {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.mu.RLock()
+	defer b.mu.RUnlock()
 	return b.topics[name]
 }
 
 // lookupID finds a topic by id, nil if there is none.
 func (b *Broker) lookupID(id [16]byte) *topic {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.mu.RLock()
+	defer b.mu.RUnlock()
 	return b.byID[id]
 }
 
@@ -142,7 +142,7 @@ func (b *Broker) checkLocked(spec *topicSpec) (*settings, *refusal) {
 	if spec.misconfigured != nil {
 		return nil, spec.misconfigured
 	}
-	settings, r := newSettings(spec.configs, b.aboveLocked())
+	settings, r := b.settingsLocked(spec.configs)
 	if r != nil {
 		return nil, r
 	}
