@@ -92,7 +92,7 @@ func sizeOf(configs map[string]string) (n int) {
 
 // setOf is what a resource sets that is no topic, and what the broker sets for all.
 func (b *Broker) setOf(at resource) (map[string]string, []configLayer) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.mu.RLock()
+	defer b.mu.RUnlock()
 	return b.set[at], b.aboveLocked()
 }

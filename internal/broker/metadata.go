@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/fencepostmq/fencepost/internal/wire"
@@ -114,10 +113,8 @@ func (b *Broker) asked(r *kmsg.MetadataRequest) []found {
 }
 
 func (b *Broker) all() (all []found) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(b.topics)) {
-		all = append(all, found{topic: b.topics[name]})
+	for _, t := range b.everyTopic() {
+		all = append(all, found{topic: t})
 	}
 	return all
 }

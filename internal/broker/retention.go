@@ -54,14 +54,11 @@ func (p *partition) retain() {
 // reclaim lets go, in all topics, of what they do not keep, and says whether that
 // gave memory back.
 func (b *Broker) reclaim() bool {
-	b.mu.Lock()
-	topics := slices.Collect(maps.Values(b.topics))
-	b.mu.Unlock()
+	b.mu.RLock()
+	retaining := slices.DeleteFunc(slices.Collect(maps.Values(b.topics)), func(t *topic) bool { return !t.settings.Load().retains() })
+	b.mu.RUnlock()
 	before := b.memory.used.Load()
-	for _, t := range topics {
-		if !t.settings.Load().retains() {
-			continue
-		}
+	for _, t := range retaining {
 		for _, p := range t.all() {
 			p.retain()
 		}

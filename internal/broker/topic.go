@@ -80,10 +80,21 @@ func (b *Broker) TopicName(id [16]byte) string {
 }
 
 // Topics lists the names of all topics, in order.
-func (b *Broker) Topics() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Sorted(maps.Keys(b.topics))
+func (b *Broker) Topics() (names []string) {
+	for _, t := range b.everyTopic() {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// everyTopic lists the topics in order of their names. They are put in order
+// without the lock: there may be very many, and nobody is to wait for that.
+func (b *Broker) everyTopic() []*topic {
+	b.mu.RLock()
+	all := slices.Collect(maps.Values(b.topics))
+	b.mu.RUnlock()
+	slices.SortFunc(all, func(x, y *topic) int { return strings.Compare(x.name, y.name) })
+	return all
 }
 
 // CreateTopic makes a topic with this many partitions; -1 takes the default.

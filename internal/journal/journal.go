@@ -179,8 +179,21 @@ func (j *Journal) arrive(req *wire.Request, acks int16) *held {
 			}
 		}
 		h.batches = append(h.batches, heldBatch{settled: b.Attempt > 1 && j.standsLocked(b)})
+		j.breatheLocked(i)
 	}
 	return h
+}
+
+// breath is how many batches of one request are noted in one go.
+const breath = 100
+
+// breatheLocked lets others have the lock after the i-th batch of a request now
+// and then: a request may have very many, and nobody is to wait for all of them.
+func (j *Journal) breatheLocked(i int) {
+	if i%breath == breath-1 {
+		j.mu.Unlock()
+		j.mu.Lock()
+	}
 }
 
 func (j *Journal) leaveHand(h *held) {

@@ -31,6 +31,7 @@ func (j *Journal) note(h *held, produce *kmsg.ProduceRequest, reply *wire.Reply)
 			later = append(later, *o)
 		}
 		h.batches[i].settled = o == nil
+		j.breatheLocked(i)
 	}
 	return later
 }
