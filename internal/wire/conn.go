@@ -85,7 +85,11 @@ func (c *Conn) Gone() bool {
 	if c.c == nil || c.r.Buffered() == c.r.Size() {
 		return false
 	}
-	c.reading.until(time.Now().Add(glance))
+	// Told directly: once the server is closed there is no other time left, and a
+	// read that has none sees nothing.
+	limit := time.Now().Add(glance)
+	c.reading.limit, c.reading.told = limit, limit
+	c.c.SetReadDeadline(limit) //nolint:errcheck // then the peek fails, and says so
 	_, err := c.r.Peek(c.r.Buffered() + 1)
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
