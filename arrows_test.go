@@ -31,6 +31,7 @@ var arrows = map[string]struct {
 	"docs":              {nil, "it holds pages, and a test that runs what they show"},
 	"examples":          {[]string{""}, "they are what a user writes"},
 	"integration":       {[]string{"", "internal/..."}, "it tests everything"},
+	"integration/kafka": {[]string{""}, "it compares what a client sees with Apache Kafka"},
 }
 
 // TestArrows reads the imports of every package and fails where one leads
