@@ -51,6 +51,40 @@ var describeScripts = []script{
 		initIn(4, "j", func(_ *scene, r *kmsg.InitProducerIDRequest) { r.TransactionTimeoutMillis = -1 }),
 		initIn(4, "k", func(_ *scene, r *kmsg.InitProducerIDRequest) { r.TransactionalID = kmsg.StringPtr("=") }),
 	}},
+	{name: "producer ids of a transactional id", steps: []step{
+		coordinated(1, "x"), topic("t", 1),
+		initIn(4, "a", transactional("x", nil)), // epoch 0
+		send("t-0", by("a", 0, 1)),
+		initIn(4, "again", transactional("x", nil)),             // epoch 1
+		initIn(5, "again", transactional("x", epochOf("a", 1))), // the present one: epoch 2
+		initIn(5, "again", transactional("x", epochOf("a", 1))), // the same once more, as after a lost answer
+		initIn(4, "again", transactional("x", epochOf("a", 0))), // a zombie
+		initIn(3, "again", transactional("x", epochOf("a", 0))), initIn(4, "again", transactional("x", epochOf("a", 9))),
+		initIn(2, "again", transactional("x", nil)), initIn(0, "again", transactional("x", nil)), // epochs 3 and 4
+		send("t-0", by("a", 0, 1).in(4)), send("t-0", by("a", 1, 1)), // the zombie is fenced
+		initIn(4, "other", transactional("y", epochOf("a", 4))), // ids of another are not looked at
+		initIn(4, "none", timeout("z", 0)), initIn(4, "none", timeout("z", -1)), initIn(4, "none", timeout("z", 900_001)), initIn(4, "most", timeout("z", 900_000)),
+	}},
+}
+
+// transactional asks for a producer under a transactional id.
+func transactional(id string, more func(s *scene, r *kmsg.InitProducerIDRequest)) func(s *scene, r *kmsg.InitProducerIDRequest) {
+	return func(s *scene, r *kmsg.InitProducerIDRequest) {
+		if r.TransactionalID = &id; more != nil {
+			more(s, r)
+		}
+	}
+}
+
+// epochOf says which producer the client is, by its name in the script.
+func epochOf(name string, epoch int16) func(s *scene, r *kmsg.InitProducerIDRequest) {
+	return func(s *scene, r *kmsg.InitProducerIDRequest) {
+		r.ProducerID, r.ProducerEpoch = s.producers[name].id, epoch
+	}
+}
+
+func timeout(id string, millis int32) func(s *scene, r *kmsg.InitProducerIDRequest) {
+	return transactional(id, func(_ *scene, r *kmsg.InitProducerIDRequest) { r.TransactionTimeoutMillis = millis })
 }
 
 // cluster is a DescribeCluster for an endpoint type: 1 brokers, 2 controllers.

@@ -112,10 +112,11 @@ var produceScripts = append([]script{
 		topic("t", 1, "message.timestamp.type=LogAppendTime"), producer("a"),
 		send("t-0", by("a", 0, 2)),
 		send("t-0", by("a", 0, 2)),
+		listOffsets(7, byTime("t-0", -3)),
 		send("t-0", by("a", 2, 2).at(9*hour, 8*hour)),
 		send("t-0", by("a", 4, 2).with(gzipCodec)),
 		send("t-0", by("a", 9, 2)),
-		read(from("t-0", 0)), listOffsets(7, byTime("t-0", -3)),
+		read(from("t-0", 0)),
 	}},
 	{name: "limits of time that a topic sets", steps: []step{
 		topic("t", 1, "message.timestamp.before.max.ms=3600000"), topic("u", 1, "message.timestamp.after.max.ms=1000"), producer("a"),

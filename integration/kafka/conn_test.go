@@ -22,10 +22,12 @@ type conn struct {
 	correlation int32
 }
 
-// The ways in which a request has no answer.
+// The ways in which a request has no answer. errSlow is none of them: the machine is
+// busy.
 var (
 	errClosed = errors.New("connection closed")
 	errSilent = errors.New("no answer")
+	errSlow   = fmt.Errorf("no answer in %s", answerPatience)
 )
 
 const clientID = "compared"
@@ -105,6 +107,9 @@ func (c *conn) ask(req kmsg.Request, h head, wait time.Duration) (kmsg.Response,
 	c.correlation++
 	c.write(frame(req, c.correlation, h))
 	b, err := c.read(wait)
+	if errors.Is(err, errSilent) && wait == answerPatience {
+		err = errSlow
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,10 @@ package kafka
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -95,11 +97,16 @@ Requests are played on fencepost and on Apache Kafka %s, and the answers compare
 field by field (integration/kafka). This table is what differs on purpose. It is
 also what the comparison lets pass, and an entry that is met no more fails it.
 
-What differs by nature is left out: ids that are drawn, addresses, times of now,
-disks, throttling.
-
 | on which occasion | Apache Kafka | fencepost | why |
 |---|---|---|---|
+`
+
+const naturalHead = `
+What differs between any two brokers is not compared by its value, only by whether
+there is one:
+
+| field | what it tells |
+|---|---|
 `
 
 func differencesPage() []byte {
@@ -108,6 +115,10 @@ func differencesPage() []byte {
 	for i := range differences {
 		d := &differences[i]
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", d.what, d.kafka, d.ours, d.reason)
+	}
+	b.WriteString(naturalHead)
+	for _, name := range slices.Sorted(maps.Keys(natural)) {
+		fmt.Fprintf(&b, "| %s | %s |\n", name, natural[name].reason)
 	}
 	return b.Bytes()
 }

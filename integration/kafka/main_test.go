@@ -40,9 +40,9 @@ var (
 // Kafka's defaults, which the broker of the other side has too.
 const (
 	defaultPartitions = 1
-	patience          = 30 * time.Second // for what a broker does a little later
-	answerPatience    = 10 * time.Second // for an answer
-	silence           = 1500 * time.Millisecond
+	patience          = time.Minute     // for what a broker does a little later
+	answerPatience    = time.Minute     // for an answer that has to come
+	silence           = 5 * time.Second // for one that does not come in Kafka
 )
 
 func TestMain(m *testing.M) {

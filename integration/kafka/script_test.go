@@ -32,10 +32,10 @@ func (sc script) play(address string) (answers []answer, err error) {
 	for _, st := range sc.steps {
 		resp, err := st.play(s)
 		s.last = resp
+		if err != nil && (st.setUp || errors.Is(err, errSlow)) {
+			return answers, fmt.Errorf("%s: %w", st.words, err)
+		}
 		if st.setUp {
-			if err != nil {
-				return answers, fmt.Errorf("%s: %w", st.words, err)
-			}
 			continue
 		}
 		answers = append(answers, s.answered(s.hide(st.words), resp, err))

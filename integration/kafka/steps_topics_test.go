@@ -63,7 +63,7 @@ func (t topicAsked) placed(partition int32, replicas ...int32) topicAsked {
 
 func newTopics(version int16, topics ...topicAsked) *kmsg.CreateTopicsRequest {
 	r := kmsg.NewPtrCreateTopicsRequest()
-	r.Version, r.TimeoutMillis = version, 10_000
+	r.Version, r.TimeoutMillis = version, 60_000
 	for _, t := range topics {
 		r.Topics = append(r.Topics, t.CreateTopicsRequestTopic)
 	}
@@ -96,7 +96,7 @@ func createStep(version int16, how string, change func(r *kmsg.CreateTopicsReque
 func deleteTopics(version int16, aliases ...string) step {
 	return request(fmt.Sprintf("DeleteTopics v%d %v", version, aliases), func(*scene) kmsg.Request {
 		r := kmsg.NewPtrDeleteTopicsRequest()
-		r.Version, r.TimeoutMillis = version, 10_000
+		r.Version, r.TimeoutMillis = version, 60_000
 		for _, alias := range aliases {
 			if version < 6 {
 				r.TopicNames = append(r.TopicNames, alias)
@@ -132,7 +132,7 @@ func createPartitionsBut(version int16, how string, change func(r *kmsg.CreatePa
 			t.Assignment = append(t.Assignment, kmsg.CreatePartitionsRequestTopicAssignment{Replicas: replicas})
 		}
 		r := kmsg.NewPtrCreatePartitionsRequest()
-		r.Version, r.TimeoutMillis, r.Topics = version, 10_000, []kmsg.CreatePartitionsRequestTopic{t}
+		r.Version, r.TimeoutMillis, r.Topics = version, 60_000, []kmsg.CreatePartitionsRequestTopic{t}
 		change(r)
 		return r
 	})
