@@ -18,7 +18,7 @@ func bad(name string, malformed ...batch) script {
 	return s
 }
 
-// next is the batch that would be right.
+// nextBatch is the batch that would be right.
 func nextBatch() batch { return by("a", 2, 2) }
 
 // Batches whose header or length is not so.
@@ -131,8 +131,6 @@ var malformedScripts = []script{
 		produce(bytesTo("t-0", "61 times 0", make([]byte, headerSize))),
 		end("t-0"),
 	}},
-	bad("two batches in one record set",
-		plain(1)),
 	{name: "two batches in one record set are refused together", steps: []step{
 		topic("t", 2), producer("a", "b"),
 		send("t-0", by("a", 0, 1), by("a", 1, 1)),

@@ -77,11 +77,12 @@ var differences = []difference{
 	},
 	{
 		what:   "an error message for which Kafka has its own words",
-		kafka:  "its words for a malformed request, or for a partition that there is not",
+		kafka:  "its words for a magic or a record's size, a malformed request, or a partition that there is not",
 		ours:   "words that say what is wrong, and what would be right",
 		reason: "clients go by the code, and people by the message",
 		where: []spot{
-			{step: "Produce *", field: "*.ErrorMessage", kafka: `"*`, ours: `"*`},
+			{step: "Produce *", field: "*.ErrorMessage", kafka: `"Record size *`, ours: `"*`},
+			{step: "Produce *", field: "*.ErrorMessage", kafka: `"Invalid magic *`, ours: `"*`},
 			{step: "DescribeProducers *", field: "*.ErrorMessage", ours: `"*`},
 			{step: "FindCoordinator *", field: "*ErrorMessage", kafka: `"*`, ours: `"key type *`},
 		},
