@@ -18,22 +18,22 @@ var arrows = map[string]struct {
 	may []string
 	why string
 }{
-	"internal/producer": {nil, "it is the lesson, pure: the standard library only"},
-	"internal/log":      {nil, "it keeps bytes and knows no Kafka error"},
-	"internal/txn":      {nil, "it is the life of transactional ids, pure: the standard library only"},
-	"internal/wire":     {nil, "it turns bytes into requests and knows neither topics nor offsets"},
-	"internal/fault":    {[]string{"internal/wire", "internal/producer"}, "it sees requests and answers, never a partition, so that it works before any cluster; of producer it uses the sequence arithmetic"},
-	"internal/journal":  {[]string{"internal/wire", "internal/producer"}, "it sees requests and answers, never a partition, so that it works before any cluster; of producer it uses the sequence arithmetic"},
-	"internal/broker":   {[]string{"internal/wire", "internal/producer", "internal/log", "internal/txn"}, "it joins the leaves, and does not know that faults exist nor who watches"},
-	"internal/scenario": {[]string{"internal/fault"}, "it reads files, and does not know how a broker is run"},
-	"internal/web":      {[]string{"internal/fault", "internal/journal"}, "it shows what the two know"},
-	"":                  {[]string{"internal/..."}, "it builds everything"},
-	"cmd/fencepost":     {[]string{"", "internal/..."}, "it builds everything"},
-	"bench":             {[]string{"internal/broker", "internal/wire", "internal/journal", "internal/fault", "internal/producer"}, "it drives whole processes from outside; it builds a chain of its own only to leave journal and faults out of it, and of producer it uses the sequence arithmetic"},
-	"docs":              {nil, "it holds pages, and a test that runs what they show"},
-	"examples":          {[]string{""}, "they are what a user writes"},
-	"integration":       {[]string{"", "internal/..."}, "it tests everything"},
-
+	"internal/producer":  {nil, "it is the lesson, pure: the standard library only"},
+	"internal/log":       {nil, "it keeps bytes and knows no Kafka error"},
+	"internal/txn":       {nil, "it is the life of transactional ids, pure: the standard library only"},
+	"internal/wire":      {nil, "it turns bytes into requests and knows neither topics nor offsets"},
+	"internal/fault":     {[]string{"internal/wire", "internal/producer"}, "it sees requests and answers, never a partition, so that it works before any cluster; of producer it uses the sequence arithmetic"},
+	"internal/journal":   {[]string{"internal/wire", "internal/producer"}, "it sees requests and answers, never a partition, so that it works before any cluster; of producer it uses the sequence arithmetic"},
+	"internal/broker":    {[]string{"internal/wire", "internal/producer", "internal/log", "internal/txn"}, "it joins the leaves, and does not know that faults exist nor who watches"},
+	"internal/scenario":  {[]string{"internal/fault"}, "it reads files, and does not know how a broker is run"},
+	"internal/web":       {[]string{"internal/fault", "internal/journal"}, "it shows what the two know"},
+	"":                   {[]string{"internal/..."}, "it builds everything"},
+	"cmd/fencepost":      {[]string{"", "internal/..."}, "it builds everything"},
+	"bench":              {[]string{"internal/broker", "internal/wire", "internal/journal", "internal/fault", "internal/producer"}, "it drives whole processes from outside; it builds a chain of its own only to leave journal and faults out of it, and of producer it uses the sequence arithmetic"},
+	"docs":               {nil, "it holds pages, and a test that runs what they show"},
+	"examples":           {[]string{""}, "they are what a user writes"},
+	"integration":        {[]string{"", "internal/..."}, "it tests everything"},
+	"integration/kafka":  {[]string{""}, "it compares what a client sees with Apache Kafka"},
 	"internal/histories": {nil, "it holds tests only"},
 }
 
