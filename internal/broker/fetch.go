@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fencepostmq/fencepost/internal/wire"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -30,13 +31,17 @@ import (
 //
 // Differences from Apache Kafka: an answer ends at most 1 MiB behind the end of a
 // piece of memory, where Kafka's ends with the segment of the log. Both count as
-// enough for whoever waits.
+// enough for whoever waits. An isolation level that there is not is INVALID_REQUEST,
+// where Kafka fails (UNKNOWN_SERVER_ERROR).
 
 // maxFetch is the most bytes of records in one answer, as Kafka's
 // fetch.max.bytes has it by default (55 MiB).
 const maxFetch = 55 << 20
 
 func (b *Broker) fetch(ctx context.Context, conn *wire.Conn, r *kmsg.FetchRequest) kmsg.Response {
+	if unknownIsolation(r.IsolationLevel) {
+		return wire.ErrorAnswer(r, kerr.InvalidRequest.Code, "")
+	}
 	f := b.read(r)
 	if f.complete() {
 		return f.answer()

@@ -39,8 +39,10 @@ const (
 	readCommitted   = 1
 )
 
+func unknownIsolation(level int8) bool { return level != readUncommitted && level != readCommitted }
+
 func (b *Broker) listOffsets(r *kmsg.ListOffsetsRequest) kmsg.Response {
-	if level := r.IsolationLevel; level != readUncommitted && level != readCommitted {
+	if unknownIsolation(r.IsolationLevel) {
 		return wire.ErrorAnswer(r, kerr.InvalidRequest.Code, "")
 	}
 	resp := r.ResponseKind().(*kmsg.ListOffsetsResponse)

@@ -17,7 +17,8 @@ import (
 // sound batch that the topic's settings allow, then by the lesson. A refused batch
 // changes nothing and is answered with base offset -1 and, in every version that
 // has room for it, the reason in words; records that the topic does not want are
-// listed. With acks=0 a refusal closes the connection, as in Kafka.
+// listed. With acks=0 a refusal closes the connection, as in Kafka. A request without a
+// transactional id that holds a batch of a transaction is refused as a whole.
 //
 // The settings are max.message.bytes, message.timestamp.type and its limits before
 // and after, cleanup.policy=compact, which wants keys, and compression.type with
@@ -44,18 +45,25 @@ import (
 //     client that takes the one answer for both has lost acknowledged records.
 
 func (b *Broker) produce(r *kmsg.ProduceRequest) wire.Reply {
-	if r.Acks < -1 || r.Acks > 1 {
-		return answer(wire.ErrorAnswer(r, kerr.InvalidRequiredAcks.Code, fmt.Sprintf("acks is %d, and -1 (all), 0 and 1 are what there is", r.Acks)))
+	if r.TransactionID == nil && wire.AnyTransactional(r) {
+		return told(r, wire.ErrorAnswer(r, kerr.TransactionalIDAuthorizationFailed.Code, "a batch is part of a transaction, and the request has no transactional id"), true)
 	}
 	resp := r.ResponseKind().(*kmsg.ProduceResponse)
 	resp.Topics = make([]kmsg.ProduceResponseTopic, 0, len(r.Topics))
-	rules := wire.BatchRules{Version: r.Version, Transactional: r.TransactionID != nil}
 	refused := false
 	for i := range r.Topics {
-		rt, bad := b.produceTopic(&r.Topics[i], r.TransactionID, rules)
+		if len(r.Topics[i].Partitions) == 0 {
+			continue // nor does Kafka tell of it
+		}
+		rt, bad := b.produceTopic(r, &r.Topics[i])
 		resp.Topics = append(resp.Topics, rt)
 		refused = refused || bad
 	}
+	return told(r, resp, refused)
+}
+
+// told is the answer to a Produce, which with acks=0 is none.
+func told(r *kmsg.ProduceRequest, resp kmsg.Response, refused bool) wire.Reply {
 	reply := answer(resp)
 	if r.Acks == 0 {
 		reply.Told, reply.Fate = nil, wire.Silent
@@ -66,10 +74,11 @@ func (b *Broker) produce(r *kmsg.ProduceRequest) wire.Reply {
 	return reply
 }
 
-func (b *Broker) produceTopic(t *kmsg.ProduceRequestTopic, txnID *string, rules wire.BatchRules) (resp kmsg.ProduceResponseTopic, refused bool) {
+func (b *Broker) produceTopic(r *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic) (resp kmsg.ProduceResponseTopic, refused bool) {
 	resp.Topic, resp.TopicID = t.Topic, t.TopicID
 	resp.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
-	topic, unknown := b.topicFor(t.Topic, t.TopicID, rules.Version >= 13)
+	topic, unknown := b.topicFor(t.Topic, t.TopicID, r.Version >= 13)
+	rules := wire.BatchRules{Version: r.Version}
 	var records wire.RecordRules
 	if topic != nil {
 		s := topic.settings.Load()
@@ -84,17 +93,22 @@ func (b *Broker) produceTopic(t *kmsg.ProduceRequestTopic, txnID *string, rules 
 		switch p := topic.partition(asked.Partition); {
 		case p == nil:
 			noPartition(told, topic, unknown)
+		case r.Acks < -1 || r.Acks > 1:
+			refuseBatch(told, kerr.InvalidRequiredAcks, fmt.Sprintf("acks is %d, and -1 (all), 0 and 1 are what there is", r.Acks))
 		case isInternal(topic.name):
-			told.ErrorCode = kerr.InvalidTopicException.Code
-			told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("topic %s is internal: no client writes to it", topic.name))
-		case txnID != nil:
-			b.txns.produce(*txnID, member{topic.name, asked.Partition, p}, asked.Records, rules, told)
+			refuseBatch(told, kerr.InvalidTopicException, fmt.Sprintf("topic %s is internal: no client writes to it", topic.name))
+		case r.TransactionID != nil:
+			b.txns.produce(*r.TransactionID, member{topic.name, asked.Partition, p}, asked.Records, rules, told)
 		default:
 			p.produce(asked.Records, rules, told)
 		}
 		refused = refused || told.ErrorCode != 0
 	}
 	return resp, refused
+}
+
+func refuseBatch(told *kmsg.ProduceResponseTopicPartition, err *kerr.Error, why string) {
+	told.ErrorCode, told.ErrorMessage = err.Code, &why
 }
 
 // topicFor finds the topic that a request names by name or, with byID, by id,
@@ -108,12 +122,10 @@ func (b *Broker) topicFor(name string, id [16]byte, byID bool) (*topic, *kerr.Er
 
 func noPartition(told *kmsg.ProduceResponseTopicPartition, t *topic, unknown *kerr.Error) {
 	if t == nil {
-		told.ErrorCode = unknown.Code
-		told.ErrorMessage = kmsg.StringPtr("there is no such topic; CreateTopics, or Metadata where topics are made on first use, makes one")
+		refuseBatch(told, unknown, "there is no such topic; CreateTopics, or Metadata where topics are made on first use, makes one")
 		return
 	}
-	told.ErrorCode = kerr.UnknownTopicOrPartition.Code
-	told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("topic %s has partitions 0 to %d", t.name, len(t.all())-1))
+	refuseBatch(told, kerr.UnknownTopicOrPartition, fmt.Sprintf("topic %s has partitions 0 to %d", t.name, len(t.all())-1))
 }
 
 // recordRules is what the topic asks of each record, at this time.

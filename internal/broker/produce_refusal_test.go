@@ -49,7 +49,7 @@ func refusedBatches(t *testing.T) []refusedBatch {
 		{"a negative sequence", by(7, 1, -1, 1).bytes(), "INVALID_RECORD", "sequence -1", read},
 		{"the least sequence", by(7, 1, -1<<31, 1).bytes(), "INVALID_RECORD", "sequence -2147483648", read},
 		{"a negative epoch", by(7, -2, 10, 1).bytes(), stale, "epoch -2", read},
-		{"a transactional batch", lying(1, func(b *kmsg.RecordBatch) { b.Attributes |= 1 << 4 }), "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "transactional", read},
+		{"a transactional batch", lying(1, func(b *kmsg.RecordBatch) { b.Attributes |= 1 << 4 }), "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "part of a transaction", unread},
 		{"a control batch", lying(1, func(b *kmsg.RecordBatch) { b.Attributes |= 1 << 5 }), "INVALID_RECORD", "control", read},
 		{"a base offset", lying(1, func(b *kmsg.RecordBatch) { b.FirstOffset = 77 }), "INVALID_RECORD", "base offset is 77", read},
 		{"one record more than there is", lying(2, func(b *kmsg.RecordBatch) { b.NumRecords++ }), "INVALID_RECORD", "3 records", read},

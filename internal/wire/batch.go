@@ -73,8 +73,6 @@ type BatchRules struct {
 	MaxBytes int
 	// Version is the version of the Produce request: zstd came with 7.
 	Version int16
-	// Transactional is set if the request has a transactional id.
-	Transactional bool
 	// Records is what the topic asks of each record, nil for nothing.
 	Records *RecordRules
 	// Compression is how the topic wants batches compressed, nil for as they come.
@@ -99,6 +97,20 @@ func (c *CheckedBatch) Transactional() bool { return IsTransactional(c.Attribute
 // IsTransactional says whether a batch with these attributes is part of a
 // transaction.
 func IsTransactional(attributes int16) bool { return attributes&transactionalBit != 0 }
+
+// AnyTransactional says whether any batch of a Produce says of itself that it is
+// part of a transaction.
+func AnyTransactional(r *kmsg.ProduceRequest) bool {
+	for i := range r.Topics {
+		for j := range r.Topics[i].Partitions {
+			raw := r.Topics[i].Partitions[j].Records
+			if len(raw) > attributesAt+1 && raw[magicAt] == 2 && raw[attributesAt+1]&transactionalBit != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // wholeBatch tells how many bytes the batch at the beginning of raw takes, 0 if
 // it is cut off. The order is the one in which Kafka looks (ByteBufferLogInputStream):
@@ -243,10 +255,10 @@ func (c *CheckedBatch) checkHeader(rules BatchRules) *BatchError {
 	case codec == codecZstd && rules.Version < 7:
 		return unread(kerr.UnsupportedCompressionType, "zstd needs Produce version 7 or later, and this is version %d", rules.Version)
 	}
-	return c.checkProducer(rules)
+	return c.checkProducer()
 }
 
-func (c *CheckedBatch) checkProducer(rules BatchRules) *BatchError {
+func (c *CheckedBatch) checkProducer() *BatchError {
 	switch {
 	case c.ProducerID < 0:
 		return nil
@@ -254,8 +266,6 @@ func (c *CheckedBatch) checkProducer(rules BatchRules) *BatchError {
 		return refuse(kerr.InvalidProducerEpoch, "producer %d has epoch %d, and epochs begin at 0", c.ProducerID, c.ProducerEpoch)
 	case c.FirstSequence < 0:
 		return refuse(kerr.InvalidRecord, "producer %d has sequence %d, and sequences begin at 0", c.ProducerID, c.FirstSequence)
-	case c.Transactional() && !rules.Transactional:
-		return refuse(kerr.TransactionalIDAuthorizationFailed, "the batch is transactional, and the request has no transactional id")
 	}
 	return nil
 }

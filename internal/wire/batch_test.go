@@ -57,9 +57,8 @@ func runCheckTests(t *testing.T, tests []checkTest) {
 	}
 }
 
-func maxBytes(n int) func(*BatchRules)         { return func(r *BatchRules) { r.MaxBytes = n } }
-func version(v int16) func(*BatchRules)        { return func(r *BatchRules) { r.Version = v } }
-func transactional(yes bool) func(*BatchRules) { return func(r *BatchRules) { r.Transactional = yes } }
+func maxBytes(n int) func(*BatchRules)  { return func(r *BatchRules) { r.MaxBytes = n } }
+func version(v int16) func(*BatchRules) { return func(r *BatchRules) { r.Version = v } }
 
 func TestCheckBatch_refuses_a_record_set_that_is_no_batch(t *testing.T) {
 	two := batchOf(plainRecords(2))
@@ -202,7 +201,7 @@ func TestCheckBatch_refuses_a_header_that_a_producer_may_not_send(t *testing.T) 
 		{"a last offset delta too high", batchOf(two, counts(2, 7)), nil, invalid(false, "the batch says that it has 2 records, and a last offset delta of 7")},
 		{"a negative last offset delta", batchOf(two, counts(2, -1)), nil, invalid(false, "the batch says that it has 2 records, and a last offset delta of -1")},
 		{"a control batch", batchOf(two, attributes(0x20)), nil, invalid(false, "a producer cannot write control batches")},
-		{"a transactional control batch", batchOf(two, attributes(0x30), producerOf(1, 0, 0)), transactional(true), invalid(false, "a producer cannot write control batches")},
+		{"a transactional control batch", batchOf(two, attributes(0x30), producerOf(1, 0, 0)), nil, invalid(false, "a producer cannot write control batches")},
 		{"codec 5", batchOf(two, attributes(5)), nil, coded(kerr.UnknownServerError, "compression type 5 is not known, the highest is 4")},
 		{"codec 6", batchOf(two, attributes(6)), nil, coded(kerr.UnknownServerError, "compression type 6 is not known, the highest is 4")},
 		{"codec 7", batchOf(two, attributes(7)), nil, coded(kerr.UnknownServerError, "compression type 7 is not known, the highest is 4")},
@@ -219,8 +218,6 @@ func TestCheckBatch_refuses_a_producer_that_cannot_be(t *testing.T) {
 		{"sequence -1", batchOf(two, producerOf(4, 0, -1)), nil, invalid(false, "producer 4 has sequence -1, and sequences begin at 0")},
 		{"sequence -5", batchOf(two, producerOf(0, 0, -5)), nil, invalid(false, "producer 0 has sequence -5, and sequences begin at 0")},
 		{"epoch and sequence -1", batchOf(two, producerOf(4, -1, -1)), nil, coded(kerr.InvalidProducerEpoch, "producer 4 has epoch -1, and epochs begin at 0")},
-		{"transactional, and the request is not", batchOf(two, attributes(0x10), producerOf(4, 0, 0)), nil,
-			coded(kerr.TransactionalIDAuthorizationFailed, "the batch is transactional, and the request has no transactional id")},
 	})
 }
 
@@ -258,8 +255,7 @@ func TestCheckBatch_accepts_what_stock_clients_send(t *testing.T) {
 		{"the highest numbers", batchOf(two, producerOf(math.MaxInt64, math.MaxInt16, math.MaxInt32)), nil},
 		{"a batch that straddles the wrap", batchOf(plainRecords(4), producerOf(1, 0, math.MaxInt32-1)), nil},
 		{"the transactional bit and no producer", batchOf(two, attributes(0x10)), nil},
-		{"a batch of a transaction", batchOf(two, attributes(0x10), producerOf(4, 0, 0)), transactional(true)},
-		{"a plain batch with a transactional id", batchOf(two, producerOf(1, 0, 0)), transactional(true)},
+		{"a batch of a transaction", batchOf(two, attributes(0x10), producerOf(4, 0, 0)), nil},
 		{"Produce 3", batchOf(two), version(3)},
 		{"a record without key, value or headers", batchOf([][]byte{record(kmsg.Record{})}), nil},
 		{"no timestamps", batchOf(two, func(b *kmsg.RecordBatch) { b.FirstTimestamp, b.MaxTimestamp = -1, -1 }), nil},
