@@ -18,6 +18,7 @@ import (
 
 const (
 	readAhead   = 64 << 10 // bytes of requests that are read before they are handled
+	readShort   = 4 << 10  // the same behind a large request: what is read ahead of another one is copied
 	writeBehind = 64 << 10 // bytes of answers that are held back while further requests wait
 )
 
@@ -34,6 +35,7 @@ type Conn struct {
 	cancel  context.CancelFunc
 	c       net.Conn
 	r       *bufio.Reader
+	ahead   int // most bytes that r takes at a time
 	reading deadline
 	writing deadline
 	begun   time.Time // when the first byte of a frame was there of which more has to come, else zero
@@ -82,7 +84,7 @@ const glance = time.Millisecond
 // reach it. A handler that has waited asks before it answers; nobody else may. A
 // client that has more requests under way than are read ahead is not seen to go.
 func (c *Conn) Gone() bool {
-	if c.c == nil || c.r.Buffered() == c.r.Size() {
+	if c.c == nil {
 		return false
 	}
 	// Told directly: once the server is closed there is no other time left, and a
@@ -90,8 +92,12 @@ func (c *Conn) Gone() bool {
 	limit := time.Now().Add(glance)
 	c.reading.limit, c.reading.told = limit, limit
 	c.c.SetReadDeadline(limit) //nolint:errcheck // then the peek fails, and says so
-	_, err := c.r.Peek(c.r.Buffered() + 1)
-	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
+	for c.ahead = readAhead; c.r.Buffered() < c.r.Size(); {
+		if _, err := c.r.Peek(c.r.Buffered() + 1); err != nil {
+			return !errors.Is(err, os.ErrDeadlineExceeded)
+		}
+	}
+	return false
 }
 
 // serve reads requests, handles one after the other, and writes their answers in
@@ -167,7 +173,7 @@ func (c *Conn) flush() error {
 	}
 	err := c.write(c.out)
 	c.goOn()
-	if c.out = c.out[:0]; cap(c.out) > keptFrame || c.outHeld > 0 && c.server.answers.short() {
+	if c.out = c.out[:0]; cap(c.out) > keptAnswer || c.outHeld > 0 && c.server.answers.short() {
 		c.out = nil
 		c.hold(c.server.answers, &c.outHeld, 0)
 	}

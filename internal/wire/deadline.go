@@ -57,7 +57,7 @@ func (c *Conn) tellWrite(limit time.Time) {
 	c.c.SetWriteDeadline(limit) //nolint:errcheck // a broken connection shows at the next write
 }
 
-// A timedReader is what a connection's buffer is filled from.
+// A timedReader reads from the connection itself.
 type timedReader struct{ c *Conn }
 
 // Read reads until the limit for reading.
@@ -68,6 +68,14 @@ func (r timedReader) Read(p []byte) (int, error) {
 			return n, err
 		}
 	}
+}
+
+// An aheadReader is what a connection's buffer is filled from: c.ahead bytes at a
+// time.
+type aheadReader struct{ c *Conn }
+
+func (r aheadReader) Read(p []byte) (int, error) {
+	return timedReader(r).Read(p[:min(len(p), r.c.ahead)])
 }
 
 // write writes all of b, in pieces that have WriteTime each.

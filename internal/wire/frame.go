@@ -45,6 +45,8 @@ const (
 	minFrame    = 10       // api key, version, correlation id, length of the client id
 	firstRead   = 64 << 10 // read before more memory is given to a frame
 	keptFrame   = 1 << 20  // largest buffer that a connection keeps for its next frame
+	keptAnswer  = 2 << 20  // largest buffer that a connection keeps for its next answers: a Fetch of 1 MiB, as clients ask for by default, and more
+	largeFrame  = 16 << 10 // a frame, or what is left of one, from which on it is read without a buffer between
 	keptBatches = 1000     // most entries that a connection keeps for the batches of its next Produce
 	largeDecode = 64 << 10 // frames beyond this are decoded one at a time
 
@@ -201,6 +203,9 @@ func (c *Conn) frameSize() (int, *failure) {
 		return 0, fail(ReasonFrameTooLarge, "the frame says that it has %d bytes, and requests of API key %d may have %d", size, key, MaxSmallFrame)
 	}
 	c.r.Discard(lengthBytes) //nolint:errcheck // they have been peeked
+	if c.ahead = readAhead; size >= largeFrame {
+		c.ahead = readShort
+	}
 	return int(size), nil
 }
 
@@ -231,13 +236,25 @@ func (c *Conn) readGrowing(buf []byte, size int) ([]byte, error) {
 			buf = grown
 		}
 		c.allow(min(size, cap(buf)))
-		n, err := io.ReadFull(c.r, buf[len(buf):min(size, cap(buf))])
+		n, err := c.readFull(buf[len(buf):min(size, cap(buf))])
 		buf = buf[:len(buf)+n]
 		if err != nil {
 			return buf, err
 		}
 	}
 	return buf, nil
+}
+
+// readFull fills p. Much of it is read past the connection's buffer: what goes
+// through that is copied once more.
+func (c *Conn) readFull(p []byte) (int, error) {
+	n := min(c.r.Buffered(), len(p))
+	if len(p)-n < largeFrame {
+		return io.ReadFull(c.r, p)
+	}
+	io.ReadFull(c.r, p[:n]) //nolint:errcheck // it is there
+	m, err := io.ReadFull(timedReader{c}, p[n:])
+	return n + m, err
 }
 
 // grow moves buf to a larger buffer. While both are there, both are counted.

@@ -146,9 +146,9 @@ func (s *Server) ServeConn(c net.Conn, advertised Advertised) error {
 	}
 	conn := &Conn{
 		ID: s.nextID.Add(1), Remote: c.RemoteAddr().String(), Host: advertised.Host, Port: advertised.Port,
-		server: s, c: c,
+		server: s, c: c, ahead: readAhead,
 	}
-	conn.r = bufio.NewReaderSize(timedReader{conn}, readAhead)
+	conn.r = bufio.NewReaderSize(aheadReader{conn}, readAhead)
 	conn.reading.tell, conn.writing.tell = conn.tellRead, conn.tellWrite
 	if err := s.admit(conn); err != nil {
 		c.Close()
