@@ -85,7 +85,9 @@ func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 
 // writeLocked writes a batch that has a place, and remembers it.
 func (p *partition) writeLocked(c *wire.CheckedBatch, batch producer.Batch, at *placed) {
-	if p.topic.settings.Load().logAppendTime { // under the lock, so that times never go down
+	s := p.topic.settings.Load()
+	p.log.Reuse(s.retains())
+	if s.logAppendTime { // under the lock, so that times never go down
 		at.appendTime = time.Now().UnixMilli()
 		c.StampAppendTime(at.appendTime)
 	}

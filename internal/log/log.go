@@ -34,6 +34,9 @@ type Log struct {
 	maxTimestamp       int64 // means nothing while end is 0
 	maxTimestampOffset int64
 
+	reuse bool  // see Reuse
+	spare piece // was trimmed and is to be written anew; none if it has no memory
+
 	layout layout // zero for standardLayout; tests make everything smaller
 }
 
@@ -70,8 +73,7 @@ func (l *Log) room(n int) *piece {
 	if last := len(l.pieces) - 1; last >= 0 && l.pieces[last].free() >= n {
 		return &l.pieces[last]
 	}
-	y := l.layout.orStandard()
-	p := newPiece(max(n, y.next(l.held)), y.spacing)
+	p := l.piece(n)
 	l.held += p.resident()
 	l.pieces = append(l.pieces, p)
 	return &l.pieces[len(l.pieces)-1]
@@ -90,9 +92,10 @@ func (l *Log) Size() int64 { return l.stored - int64(l.skip) }
 // they were allocated, filled or not, and the index. From 256 MB on it is at
 // most 1.2 times Size plus 1 MiB, if the batches are small beside the pieces and
 // nothing was trimmed. In a smaller log half of it may be unused, since pieces
-// double; after a trim, what lies before Start in the first piece is too.
+// double; after a trim, what lies before Start in the first piece is too, and with
+// Reuse a whole piece may wait to be written anew.
 func (l *Log) Resident() int64 {
-	return l.held + int64(cap(l.pieces))*int64(unsafe.Sizeof(piece{}))
+	return l.held + l.spare.resident() + int64(cap(l.pieces))*int64(unsafe.Sizeof(piece{}))
 }
 
 // MaxTimestamp is the greatest timestamp that was ever appended and the offset
@@ -128,13 +131,14 @@ func (l *Log) trimTo(offset int64) {
 }
 
 // release lets go of the pieces that hold no offset from start on. Readers may
-// still hold bytes of them, so their memory is left to the garbage collector
-// and never used again here.
+// still hold bytes of them, so their memory is left to the garbage collector and
+// never used again here, unless they are of those that Reuse is about.
 func (l *Log) release() {
 	n := 0
 	for n < len(l.pieces) && l.pieceEnd(n) <= l.start {
 		l.stored -= int64(len(l.pieces[n].buf))
 		l.held -= l.pieces[n].resident()
+		l.keep(l.pieces[n])
 		n++
 	}
 	if n == len(l.pieces) {
@@ -159,8 +163,8 @@ func (l *Log) pieceEnd(i int) int64 {
 // again from there. At End it is nil; an offset below Start or above End is
 // ErrOutOfRange.
 //
-// The bytes are the log's own memory: they must not be written to, and they
-// stay as they are for as long as the caller holds them.
+// The bytes are the log's own memory, unless Reuse says otherwise: they must not
+// be written to, and they stay as they are for as long as the caller holds them.
 func (l *Log) Read(offset int64, maxBytes int) ([]byte, error) {
 	if offset < l.start || offset > l.end {
 		return nil, ErrOutOfRange

@@ -203,6 +203,8 @@ func (p *pair) trimBefore(t *rapid.T) {
 	}
 }
 
+func (p *pair) reuse(t *rapid.T) { p.log.Reuse(rapid.Bool().Draw(t, "reuse")) }
+
 func (p *pair) batch(t *rapid.T) {
 	offset := p.offset(t)
 	var want []byte
@@ -254,6 +256,7 @@ func TestLog_DoesWhatTheModelDoes(t *testing.T) {
 			"append":       p.append,
 			"append again": p.append,
 			"read":         p.readOnce,
+			"reuse":        p.reuse,
 			"read all":     p.readAll,
 			"trim":         p.trim,
 			"trim to size": p.trimToSize,

@@ -1,6 +1,7 @@
 package log
 
 import (
+	"bytes"
 	"math"
 	"sort"
 	"unsafe"
@@ -8,12 +9,13 @@ import (
 
 // A piece is one stretch of memory with whole batches back to back. It is
 // allocated once, at its full capacity, and only ever written behind what is
-// already there: that is why readers may keep slices of it.
+// already there: that is why readers may keep slices of it, unless it is passing.
 type piece struct {
 	buf      []byte
 	marks    []mark // in order of offset and position
 	spacing  int    // bytes at least between two marks
 	greatest int64  // greatest max timestamp of its batches
+	passing  bool   // it may be written anew once it is trimmed: nobody is given its own bytes
 }
 
 // A mark says where in a piece a batch begins; the first batch has one. It
@@ -105,4 +107,9 @@ func (p *piece) batch(pos int) []byte { return p.bytes(pos, header(p.buf[pos:]).
 
 // bytes is n bytes from pos on, without the capacity behind them: a caller that
 // appends to what it was given gets a copy and does not write into the log.
-func (p *piece) bytes(pos, n int) []byte { return p.buf[pos : pos+n : pos+n] }
+func (p *piece) bytes(pos, n int) []byte {
+	if p.passing {
+		return bytes.Clone(p.buf[pos : pos+n])
+	}
+	return p.buf[pos : pos+n : pos+n]
+}
