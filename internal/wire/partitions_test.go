@@ -283,6 +283,9 @@ func TestHasTopics_and_HasPartitions(t *testing.T) {
 		{"delete_records", true, true}, {"describe_producers", true, true},
 		{"offset_for_leader_epoch", true, true}, {"elect_leaders", true, true},
 		{"describe_log_dirs", false, false}, {"list_partition_reassignments", false, false}, // they name them, and tell no errors of them
+		{"offset_commit", true, true}, {"offset_fetch", true, true}, {"offset_delete", true, true},
+		{"join_group", false, false}, {"heartbeat", false, false}, {"leave_group", false, false}, {"sync_group", false, false},
+		{"describe_groups", false, false}, {"list_groups", false, false}, {"delete_groups", false, false},
 		{"describe_cluster", false, false}, {"describe_topic_partitions", true, false},
 		{"metadata", true, false}, {"create_topics", true, false}, {"delete_topics", true, false},
 		{"find_coordinator", false, false}, {"api_versions", false, false}, {"init_producer_id", false, false},
@@ -433,8 +436,10 @@ func TestFillTopicNames(t *testing.T) {
 	produce, fetch := kmsg.NewPtrProduceRequest(), kmsg.NewPtrFetchRequest()
 	produce.Topics = []kmsg.ProduceRequestTopic{{TopicID: known}, {TopicID: unknown}, {Topic: "kept", TopicID: known}, {}}
 	fetch.Topics = []kmsg.FetchRequestTopic{{TopicID: known}, {TopicID: unknown}, {Topic: "kept", TopicID: known}, {}}
+	commit := kmsg.NewPtrOffsetCommitRequest()
+	commit.Topics = []kmsg.OffsetCommitRequestTopic{{TopicID: known}, {TopicID: unknown}, {Topic: "kept", TopicID: known}, {}}
 	want := []string{"orders", "", "kept", ""}
-	for _, req := range []kmsg.Request{produce, fetch} {
+	for _, req := range []kmsg.Request{produce, fetch, commit} {
 		FillTopicNames(req, name)
 		if got := reflectTopics(req); !slices.Equal(got, want) {
 			t.Errorf("%T has the names %q, want %q", req, got, want)
