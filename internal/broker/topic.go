@@ -166,7 +166,8 @@ func (b *Broker) roomLocked(s topicSpec) *refusal {
 	return nil
 }
 
-// remove takes a topic away and wakes who waits for its records.
+// remove takes a topic away, with what groups committed for it, and wakes who
+// waits for its records.
 func (b *Broker) remove(t *topic) bool {
 	b.mu.Lock()
 	known := b.byID[t.id] == t
@@ -180,6 +181,7 @@ func (b *Broker) remove(t *topic) bool {
 		for _, p := range t.all() {
 			p.delete()
 		}
+		b.groups.ForgetTopic(t.name)
 	}
 	return known
 }

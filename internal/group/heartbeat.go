@@ -1,0 +1,16 @@
+package group
+
+// Heartbeat says that a member is alive, and tells it whether to join again.
+func (c *Coordinator) Heartbeat(who Identity) Reason {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g, m, why := c.memberLocked(who)
+	if why != OK {
+		return why
+	}
+	g.expect(m)
+	if g.state == PreparingRebalance {
+		return Rebalancing
+	}
+	return OK
+}
