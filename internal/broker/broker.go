@@ -69,6 +69,7 @@ type Broker struct {
 	topics     map[string]*topic
 	byID       map[[16]byte]*topic
 	partitions int // of all topics
+	viewed     topicsView
 }
 
 // firstProducerID is the first producer id that is given out. Ids below are
@@ -184,6 +185,10 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.describeTransactions(r))
 	case *kmsg.ListTransactionsRequest:
 		return answer(b.listTransactions(r))
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		return answer(b.consumerGroupHeartbeat(req, r))
+	case *kmsg.ConsumerGroupDescribeRequest:
+		return answer(b.consumerGroupDescribe(r))
 	}
 	panic("package wire serves " + kmsg.NameForKey(req.Body.Key()) + ", and the broker does not")
 }

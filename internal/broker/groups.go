@@ -27,6 +27,13 @@ var groupErrors = map[group.Reason]*kerr.Error{
 	group.Subscribed:       kerr.GroupSubscribedToTopic,
 	group.LongMetadata:     kerr.OffsetMetadataTooLarge,
 	group.PendingInstance:  kerr.UnknownServerError,
+	group.BadRequest:       kerr.InvalidRequest,
+	group.BadRegex:         kerr.InvalidRegularExpression,
+	group.NoSuchAssignor:   kerr.UnsupportedAssignor,
+	group.InstanceTaken:    kerr.UnreleasedInstanceID,
+	group.OldEpoch:         kerr.StaleMemberEpoch,
+	group.FencedEpoch:      kerr.FencedMemberEpoch,
+	group.OldVersion:       kerr.UnsupportedVersion,
 	group.GroupFull:        kerr.GroupMaxSizeReached,
 	group.TooManyProtocols: kerr.PolicyViolation,
 	group.TooManyGroups:    kerr.PolicyViolation,
@@ -92,3 +99,27 @@ const groupOperations = 1<<kmsg.ACLOperationRead | 1<<kmsg.ACLOperationDelete | 
 
 // millis is a number of milliseconds of a request.
 func millis(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// A topicsView is the topics as the coordinator of groups sees them, kept until
+// they change.
+type topicsView struct {
+	topics     *group.Topics
+	version    uint64
+	partitions int // of all topics, when it was made
+}
+
+// groupTopics are the topics that there are now.
+func (b *Broker) groupTopics() *group.Topics {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v := &b.viewed
+	if v.topics == nil || v.partitions != b.partitions {
+		byName := make(map[string]group.Topic, len(b.topics))
+		for name, t := range b.topics {
+			byName[name] = group.Topic{ID: t.id, Partitions: int32(len(t.all()))}
+		}
+		v.version++
+		v.topics, v.partitions = group.NewTopics(v.version, byName), b.partitions
+	}
+	return v.topics
+}

@@ -30,7 +30,7 @@ const (
 )
 
 func (b *Broker) joinGroup(ctx context.Context, req *wire.Request, r *kmsg.JoinGroupRequest) wire.Reply {
-	told, over := await(ctx, req, b.groups.Join(joinOf(req, r)))
+	told, over := await(ctx, req, b.groups.Join(b.joinOf(req, r)))
 	if over != nil {
 		return *over
 	}
@@ -48,12 +48,13 @@ func (b *Broker) joinGroup(ctx context.Context, req *wire.Request, r *kmsg.JoinG
 	return answer(resp)
 }
 
-func joinOf(req *wire.Request, r *kmsg.JoinGroupRequest) group.Join {
+func (b *Broker) joinOf(req *wire.Request, r *kmsg.JoinGroupRequest) group.Join {
 	j := group.Join{
 		Group: r.Group, MemberID: r.MemberID, InstanceID: r.InstanceID,
 		ClientID: req.Client, ClientHost: clientHost(req.Conn),
 		Session: millis(r.SessionTimeoutMillis), Rebalance: millis(r.RebalanceTimeoutMillis), ProtocolType: r.ProtocolType,
 		ComesTwice: r.Version >= joinComesTwiceSince, SkipsAssignment: r.Version >= joinSkipsAssignmentSince,
+		Topics: b.groupTopics(),
 	}
 	if r.Version < joinRebalanceTimeoutSince {
 		j.Rebalance = j.Session

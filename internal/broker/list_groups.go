@@ -12,14 +12,21 @@ import (
 // Groups are listed by id. Filters go by names in letters of either size; names
 // that there are not match nothing.
 
-// classicType is the type of groups in which a member assigns.
-const classicType = "classic"
+// The types of groups: those in which a member assigns, and those in which the
+// coordinator does.
+const (
+	classicType  = "classic"
+	consumerType = "consumer"
+)
 
 func (b *Broker) listGroups(r *kmsg.ListGroupsRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.ListGroupsResponse)
 	for _, l := range b.groups.List() {
 		g := kmsg.NewListGroupsResponseGroup()
 		g.Group, g.ProtocolType, g.GroupState, g.GroupType = l.ID, l.ProtocolType, l.State.String(), classicType
+		if l.Consumer {
+			g.GroupType = consumerType
+		}
 		if passes(r.StatesFilter, g.GroupState) && passes(r.TypesFilter, g.GroupType) {
 			resp.Groups = append(resp.Groups, g)
 		}

@@ -12,7 +12,7 @@ import (
 // Any offset is kept, also one that cannot be, with up to 4096 characters beside
 // it. Partitions that are not there are told so, and the others are kept. A client
 // in no group (generation -1) may commit to a group without members, which makes
-// it.
+// it. Members of the consumer protocol name their epoch, from version 9 on.
 //
 // Differences from Apache Kafka: offsets do not expire (offsets.retention.minutes),
 // and a retention time (versions 2 to 4) is ignored. More offsets than are kept
@@ -21,6 +21,7 @@ import (
 // The versions of OffsetCommit in which something changed.
 const (
 	commitGroupNotFoundSince = 9
+	commitEpochsSince        = 9
 	commitTopicIDsSince      = 10
 )
 
@@ -99,7 +100,7 @@ func (c *committing) fill(resp *kmsg.OffsetCommitResponse) {
 func (c *committing) commit() (code func() int16) {
 	r, b := c.request, c.broker
 	who := group.Identity{Group: r.Group, MemberID: r.MemberID, InstanceID: r.InstanceID, Generation: r.Generation}
-	why, each := b.groups.Commit(group.Commit{Identity: who, Offsets: c.offsets})
+	why, each := b.groups.Commit(group.Commit{Identity: who, Offsets: c.offsets, KnowsEpochs: r.Version >= commitEpochsSince})
 	for _, t := range c.topics {
 		if b.lookup(t.name) != t { // deleted meanwhile, and its offsets have to go as well
 			b.groups.ForgetTopic(t.name)

@@ -11,7 +11,8 @@ import (
 //
 // What was not committed is offset -1 and no error, whether or not there is such
 // a group, topic or partition; only an unknown topic id is one. A null list of
-// topics asks for all that was committed.
+// topics asks for all that was committed. In a group of the consumer protocol, one
+// that names a member or an epoch (from version 9 on) has to name the right ones.
 
 // The versions of OffsetFetch in which something changed.
 const (
@@ -57,6 +58,9 @@ func oneGroup(r *kmsg.OffsetFetchRequest) *kmsg.OffsetFetchRequestGroup {
 func (b *Broker) offsetsOf(asked *kmsg.OffsetFetchRequestGroup, version int16) kmsg.OffsetFetchResponseGroup {
 	told := kmsg.NewOffsetFetchResponseGroup()
 	told.Group = asked.Group
+	if told.ErrorCode = groupCode(b.groups.MayFetch(asked.Group, asked.MemberID, asked.MemberEpoch)); told.ErrorCode != 0 {
+		return told
+	}
 	if asked.Topics == nil {
 		told.Topics = b.allOffsets(asked.Group)
 		return told

@@ -120,6 +120,7 @@ func (b *Broker) create(spec topicSpec, validateOnly bool) (*topic, *refusal) {
 		return t, nil
 	}
 	b.topics[t.name], b.byID[t.id] = t, t
+	b.viewed.topics = nil
 	b.partitions += len(partitions)
 	return t, nil
 }
@@ -174,6 +175,7 @@ func (b *Broker) remove(t *topic) bool {
 	if known {
 		delete(b.topics, t.name)
 		delete(b.byID, t.id)
+		b.viewed.topics = nil
 		b.partitions -= len(t.all())
 	}
 	b.mu.Unlock()

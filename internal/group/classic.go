@@ -9,17 +9,18 @@ import (
 // A State is where a group stands.
 type State uint8
 
-// The states of a group of the classic protocol, as Kafka names them
-// (ClassicGroupState).
+// The states, as Kafka names them (ClassicGroupState and ConsumerGroupState).
 const (
 	Empty               State = iota // no members
 	PreparingRebalance               // members are awaited
 	CompletingRebalance              // the leader's assignment is awaited
 	Stable                           // all have their assignment
+	Assigning                        // the assignment of the newest epoch is awaited
+	Reconciling                      // members have not come to their assignment yet
 	Dead                             // there is no such group
 )
 
-var states = [...]string{"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"}
+var states = [...]string{"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Assigning", "Reconciling", "Dead"}
 
 // String is the state's name in Kafka's answers.
 func (s State) String() string { return states[s] }

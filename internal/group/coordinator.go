@@ -67,15 +67,25 @@ func New(newID func() string) *Coordinator {
 // A group is what is kept under a group id: members, and offsets, which outlive
 // them.
 type group struct {
-	id      string
-	classic *classic
-	offsets offsets
+	id       string
+	classic  *classic  // of a group in which a member assigns, or nil
+	consumer *consumer // of one in which the coordinator assigns, or nil
+	offsets  offsets
+}
+
+// state is where a group of either protocol stands.
+func (g *group) state() State {
+	if g.consumer != nil {
+		return g.consumer.state()
+	}
+	return g.classic.state
 }
 
 // lookupLocked finds a group, nil if there is none.
 func (c *Coordinator) lookupLocked(id string) *group { return c.groups[id] }
 
-// classicLocked finds the members of a group, nil if there is no such group.
+// classicLocked finds the members of a group of the classic protocol, nil if there
+// is no such group.
 func (c *Coordinator) classicLocked(id string) *classic {
 	if g := c.groups[id]; g != nil {
 		return g.classic
@@ -117,10 +127,12 @@ func (c *Coordinator) Delete(id string) Reason {
 	switch {
 	case g == nil:
 		return NoSuchGroup
-	case g.classic.state != Empty:
+	case g.state() != Empty:
 		return NotEmpty
 	}
-	g.classic.forgetPending()
+	if g.classic != nil {
+		g.classic.forgetPending()
+	}
 	c.clearOffsetsLocked(g)
 	c.bytes -= int64(overhead + len(id))
 	delete(c.groups, id)
@@ -144,8 +156,8 @@ type MemberDescription struct {
 	Metadata, Assignment []byte
 }
 
-// Describe tells what is known of a group, in state Dead if there is no such
-// group.
+// Describe tells what is known of a group of the classic protocol, in state Dead
+// if there is no such group.
 func (c *Coordinator) Describe(id string) Description {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,6 +172,7 @@ type Listing struct {
 	ID           string
 	State        State
 	ProtocolType string // "" for a group of offsets only
+	Consumer     bool   // it is of the consumer protocol
 }
 
 // List lists all groups by id.
@@ -168,7 +181,11 @@ func (c *Coordinator) List() []Listing {
 	defer c.mu.Unlock()
 	all := make([]Listing, 0, len(c.groups))
 	for id, g := range c.groups {
-		all = append(all, Listing{id, g.classic.state, g.classic.protocolType})
+		l := Listing{ID: id, State: g.state(), ProtocolType: consumers, Consumer: g.consumer != nil}
+		if !l.Consumer {
+			l.ProtocolType = g.classic.protocolType
+		}
+		all = append(all, l)
 	}
 	slices.SortFunc(all, func(a, b Listing) int { return cmp.Compare(a.ID, b.ID) })
 	return all

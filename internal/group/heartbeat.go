@@ -4,6 +4,9 @@ package group
 func (c *Coordinator) Heartbeat(who Identity) Reason {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if g := c.lookupLocked(who.Group); g != nil && g.consumer != nil {
+		return g.consumer.beat(who)
+	}
 	g, m, why := c.memberLocked(who)
 	if why != OK {
 		return why

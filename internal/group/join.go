@@ -24,6 +24,8 @@ type Join struct {
 	// SkipsAssignment says that a leader that came back understands that nothing
 	// is to be assigned (KIP-814, version 9).
 	SkipsAssignment bool
+
+	Topics *Topics // for a group in which the coordinator assigns
 }
 
 // Joined answers a Join.
@@ -63,22 +65,26 @@ func (c *Coordinator) Join(r Join) <-chan Joined {
 	j := joining{r, told}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if g, why := c.joinableLocked(&r); why != OK {
+	switch g, why := c.joinableLocked(&r); {
+	case why != OK:
 		j.refuse(why, r.MemberID)
-	} else {
-		g.join(j)
+	case g.consumer != nil:
+		g.consumer.join(j)
+	default:
+		g.classic.join(j)
 	}
 	return told
 }
 
-// joinableLocked finds the group that may be joined, or makes it.
-func (c *Coordinator) joinableLocked(r *Join) (*classic, Reason) {
+// joinableLocked finds the group that may be joined, or makes it. One of the
+// consumer protocol that has no members becomes one of the classic protocol.
+func (c *Coordinator) joinableLocked(r *Join) (*group, Reason) {
 	switch {
 	case r.Group == "":
 		return nil, BadGroupID
 	case r.Session < MinSession || r.Session > MaxSession:
 		return nil, BadSession
-	case r.MemberID != "" && c.classicLocked(r.Group) == nil:
+	case r.MemberID != "" && c.lookupLocked(r.Group) == nil:
 		return nil, NoSuchMember
 	case len(r.Protocols) > MaxProtocols:
 		return nil, TooManyProtocols
@@ -86,10 +92,10 @@ func (c *Coordinator) joinableLocked(r *Join) (*classic, Reason) {
 		return nil, TooManyBytes
 	}
 	g, why := c.makeLocked(r.Group)
-	if why != OK {
-		return nil, why
+	if why == OK && g.consumer != nil && len(g.consumer.members) == 0 {
+		g.classic, g.consumer = &classic{c: c}, nil
 	}
-	return g.classic, OK
+	return g, why
 }
 
 func (g *classic) join(j joining) {

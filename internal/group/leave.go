@@ -18,6 +18,12 @@ func (c *Coordinator) Leave(id string, leavers []Leaver) (Reason, []Reason) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	told := make([]Reason, len(leavers))
+	if g := c.lookupLocked(id); g != nil && g.consumer != nil {
+		for i, l := range leavers {
+			told[i] = g.consumer.leaveClassic(l)
+		}
+		return OK, told
+	}
 	g := c.classicLocked(id)
 	for i, l := range leavers {
 		if told[i] = NoSuchMember; g != nil {

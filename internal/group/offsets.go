@@ -33,6 +33,10 @@ func cost(p Partition, o Offset) int64 { return int64(overhead + len(p.Topic) + 
 type Commit struct {
 	Identity // Generation is -1 of one that is in no group, and only keeps offsets there
 	Offsets  []PartitionOffset
+
+	// KnowsEpochs says that the request has a place for the epoch of a member of
+	// the consumer protocol (version 9).
+	KnowsEpochs bool
 }
 
 // A PartitionOffset is an offset of a partition.
@@ -47,7 +51,7 @@ type PartitionOffset struct {
 func (c *Coordinator) Commit(r Commit) (Reason, []Reason) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g, why := c.committableLocked(r.Identity)
+	g, why := c.committableLocked(r.Identity, r.KnowsEpochs)
 	if why != OK {
 		return why, nil
 	}
@@ -59,13 +63,16 @@ func (c *Coordinator) Commit(r Commit) (Reason, []Reason) {
 }
 
 // committableLocked finds the group that offsets may be committed to.
-func (c *Coordinator) committableLocked(who Identity) (*group, Reason) {
+func (c *Coordinator) committableLocked(who Identity, knowsEpochs bool) (*group, Reason) {
 	g := c.lookupLocked(who.Group)
 	if g == nil && who.Generation >= 0 {
 		return nil, NoSuchGroup
 	}
 	if g == nil {
 		return c.makeLocked(who.Group)
+	}
+	if g.consumer != nil {
+		return g, g.consumer.mayCommit(who, knowsEpochs)
 	}
 	return g, g.classic.mayCommit(who)
 }
@@ -173,6 +180,29 @@ func (c *Coordinator) Offsets(id string) []PartitionOffset {
 	return all
 }
 
+func (g *group) isSubscribed(topic string) bool {
+	if g.consumer != nil {
+		return g.consumer.isSubscribed(topic)
+	}
+	return g.classic.isSubscribed(topic)
+}
+
+// MayFetch says why a member may not ask for the offsets of its group; anybody may
+// who names neither a member nor an epoch. Only the consumer protocol looks.
+func (c *Coordinator) MayFetch(id string, member *string, epoch int32) Reason {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.lookupLocked(id)
+	if g == nil || g.consumer == nil || member == nil && epoch < 0 {
+		return OK
+	}
+	m := (*consumerMember)(nil)
+	if member != nil {
+		m = g.consumer.find(*member)
+	}
+	return m.is(epoch)
+}
+
 // DeleteOffsets forgets offsets of topics that no member reads (OffsetDelete).
 // Reason is that of the request as a whole; if it is OK, there is one for each
 // partition.
@@ -185,12 +215,12 @@ func (c *Coordinator) DeleteOffsets(id string, partitions []Partition) (Reason, 
 		return BadGroupID, nil
 	case g == nil:
 		return NoSuchGroup, nil
-	case g.classic.state != Empty && g.classic.protocolType != consumers:
+	case g.classic != nil && g.classic.state != Empty && g.classic.protocolType != consumers:
 		return NotEmpty, nil
 	}
 	told := make([]Reason, len(partitions))
 	for i, p := range partitions {
-		if g.classic.isSubscribed(p.Topic) {
+		if g.isSubscribed(p.Topic) {
 			told[i] = Subscribed
 			continue
 		}

@@ -100,7 +100,7 @@ func TestOffsets_metadata(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newScene(t)
 			o := PartitionOffset{Partition{"t", 0}, Offset{At: 1, LeaderEpoch: 4, Metadata: tt.metadata}}
-			_, each := s.Commit(Commit{Identity{Group: "g", Generation: none}, []PartitionOffset{o}})
+			_, each := s.Commit(Commit{Identity: Identity{Group: "g", Generation: none}, Offsets: []PartitionOffset{o}})
 			if got := words(each); got != tt.want {
 				t.Errorf("the commit says %q instead of %q", got, tt.want)
 			}
@@ -112,16 +112,16 @@ func TestOffsets_metadata(t *testing.T) {
 	}
 }
 
-func TestSubscription_of_bytes_that_are_none(t *testing.T) {
+func TestReadSubscription_of_bytes_that_are_none(t *testing.T) {
 	whole := speaking("orders", "audit")
-	for n := range len(whole) - 4 {
-		if topics, ok := subscription([]byte(whole[:n])); ok {
-			t.Errorf("the first %d bytes name %q", n, topics)
+	for n := range len(whole) {
+		if said, ok := readSubscription([]byte(whole[:n])); ok {
+			t.Errorf("the first %d bytes say %+v", n, said)
 		}
 	}
 	for _, hostile := range []string{"\x00\x00\x7f\xff\xff\xff", "\x00\x00\xff\xff\xff\xff", "\x00\x00\x00\x00\x00\x01\xff\xff"} {
-		if topics, ok := subscription([]byte(hostile)); ok {
-			t.Errorf("%q names %q", hostile, topics)
+		if said, ok := readSubscription([]byte(hostile)); ok {
+			t.Errorf("%q says %+v", hostile, said)
 		}
 	}
 }

@@ -21,6 +21,13 @@ const (
 	Subscribed
 	LongMetadata
 	PendingInstance
+	BadRequest
+	BadRegex
+	NoSuchAssignor
+	InstanceTaken
+	OldEpoch
+	FencedEpoch
+	OldVersion
 	GroupFull
 	TooManyProtocols
 	TooManyGroups
@@ -43,6 +50,13 @@ var reasons = [...]string{
 	Subscribed:       "the group is subscribed to the topic",
 	LongMetadata:     fmt.Sprintf("the metadata of an offset is at most %d characters", MaxMetadata),
 	PendingInstance:  "a member id that was given to a dynamic member is no static member's",
+	BadRequest:       "the request cannot be",
+	BadRegex:         "the expression for topics is none",
+	NoSuchAssignor:   "there is no such assignor",
+	InstanceTaken:    "the instance id is another member's, which has not left",
+	OldEpoch:         "the member is in another epoch",
+	FencedEpoch:      "the member is in another epoch, and has to give up all partitions and join again",
+	OldVersion:       "members of the consumer protocol have to use a newer version of the request",
 	GroupFull:        fmt.Sprintf("a group has at most %d members here", MaxMembers),
 	TooManyProtocols: fmt.Sprintf("a member offers at most %d protocols here", MaxProtocols),
 	TooManyGroups:    fmt.Sprintf("there are at most %d groups here; delete some with DeleteGroups", MaxGroups),

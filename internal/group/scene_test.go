@@ -99,15 +99,15 @@ func offering(protocols ...string) detail {
 	}
 }
 
-func typed(protocolType string) detail             { return func(j *Join) { j.ProtocolType = protocolType } }
-func named(id string) detail                       { return func(j *Join) { j.MemberID = id } }
-func session(d time.Duration) detail               { return func(j *Join) { j.Session = d } }
-func patient(d time.Duration) detail               { return func(j *Join) { j.Rebalance = d } }
-func comesTwice(j *Join)                           { j.ComesTwice = true }
-func skips(j *Join)                                { j.SkipsAssignment = true }
-func inGroup(id string) detail                     { return func(j *Join) { j.Group = id } }
-func instance(id string) detail                    { return func(j *Join) { j.InstanceID = &id } }
-func returning(id string) detail                   { return func(j *Join) { j.InstanceID, j.MemberID = &id, "" } }
+func typed(protocolType string) detail { return func(j *Join) { j.ProtocolType = protocolType } }
+func named(id string) detail           { return func(j *Join) { j.MemberID = id } }
+func session(d time.Duration) detail   { return func(j *Join) { j.Session = d } }
+func patient(d time.Duration) detail   { return func(j *Join) { j.Rebalance = d } }
+func comesTwice(j *Join)               { j.ComesTwice = true }
+func skips(j *Join)                    { j.SkipsAssignment = true }
+func inGroup(id string) detail         { return func(j *Join) { j.Group = id } }
+func instance(id string) detail        { return func(j *Join) { j.InstanceID = &id } }
+func returning(id string) detail       { return func(j *Join) { j.InstanceID, j.MemberID = &id, "" } }
 
 // join joins group "g", and says "waits" if the answer does not come at once.
 func join(name string, details ...detail) func(*scene) string {
@@ -313,7 +313,7 @@ func speaking(topics ...string) string {
 	for _, t := range topics {
 		b = append(append(b, 0, byte(len(t))), t...)
 	}
-	return string(append(b, 0xff, 0xff, 0xff, 0xff))
+	return string(append(b, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)) // no user data, and it owns nothing
 }
 
 // stories are acts by their title.

@@ -29,6 +29,10 @@ func (c *Coordinator) Sync(r Sync) <-chan Synced {
 	told := make(chan Synced, 1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if g := c.lookupLocked(r.Group); g != nil && g.consumer != nil {
+		told <- g.consumer.sync(&r)
+		return told
+	}
 	g, m, why := c.memberLocked(r.Identity)
 	if why == OK {
 		why = g.sync(m, &r, told)

@@ -48,6 +48,8 @@ var served = []API{
 	{Key: int16(kmsg.OffsetDelete), Min: 0, Max: 0},
 	{Key: int16(kmsg.DescribeCluster), Min: 0, Max: 2},
 	{Key: int16(kmsg.DescribeProducers), Min: 0, Max: 0},
+	{Key: int16(kmsg.ConsumerGroupHeartbeat), Min: 0, Max: 1},
+	{Key: int16(kmsg.ConsumerGroupDescribe), Min: 0, Max: 1},
 	{Key: int16(kmsg.DescribeTopicPartitions), Min: 0, Max: 0},
 	{Key: int16(kmsg.AddPartitionsToTxn), Min: 0, Max: 5},
 	{Key: int16(kmsg.EndTxn), Min: 0, Max: 5},

@@ -43,6 +43,8 @@ var wantServed = []struct {
 	{47, "OffsetDelete", "offset_delete", 0, 0, 0},
 	{60, "DescribeCluster", "describe_cluster", 0, 2, 0},
 	{61, "DescribeProducers", "describe_producers", 0, 0, 0},
+	{68, "ConsumerGroupHeartbeat", "consumer_group_heartbeat", 0, 1, 0},
+	{69, "ConsumerGroupDescribe", "consumer_group_describe", 0, 1, 0},
 	{75, "DescribeTopicPartitions", "describe_topic_partitions", 0, 0, 0},
 }
 

@@ -286,6 +286,7 @@ func TestHasTopics_and_HasPartitions(t *testing.T) {
 		{"offset_commit", true, true}, {"offset_fetch", true, true}, {"offset_delete", true, true},
 		{"join_group", false, false}, {"heartbeat", false, false}, {"leave_group", false, false}, {"sync_group", false, false},
 		{"describe_groups", false, false}, {"list_groups", false, false}, {"delete_groups", false, false},
+		{"consumer_group_heartbeat", false, false}, {"consumer_group_describe", false, false},
 		{"describe_cluster", false, false}, {"describe_topic_partitions", true, false},
 		{"metadata", true, false}, {"create_topics", true, false}, {"delete_topics", true, false},
 		{"find_coordinator", false, false}, {"api_versions", false, false}, {"init_producer_id", false, false},
