@@ -214,6 +214,8 @@ func (p *party) wantCommitted() {
 var protocols = map[string][]kgo.Opt{
 	"range":              {kgo.Balancers(kgo.RangeBalancer())},
 	"cooperative-sticky": {kgo.Balancers(kgo.CooperativeStickyBalancer())},
+	"consumer, uniform":  {kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()},
+	"consumer, range":    {kgo.Balancers(kgo.RangeBalancer()), kgo.ServerSideBalancer()},
 }
 
 func TestGroup_shares_partitions_and_misses_nothing(t *testing.T) {
@@ -277,6 +279,68 @@ func TestGroup_a_consumer_gets_over_faults(t *testing.T) {
 				p.wantRead(0, a)
 				a.leave()
 				p.wantCommitted()
+			})
+		})
+	}
+}
+
+// Consumers of both protocols share a group, and go on by themselves when the
+// others have left.
+func TestGroup_moves_from_one_protocol_to_the_other_and_back(t *testing.T) {
+	inParty(t, protocols["range"], nil, func(p *party) {
+		old := p.invite()
+		p.untilOwned(4, old)
+		p.protocol = protocols["consumer, uniform"]
+		young := p.invite()
+		p.untilOwned(2, old, young)
+		p.produce(40)
+		p.wantRead(0, old, young)
+
+		young.leave()
+		p.untilOwned(4, old)
+		p.produce(40)
+		p.wantRead(0, old, young)
+
+		young = p.invite()
+		p.untilOwned(2, old, young)
+		old.leave()
+		p.untilOwned(4, young)
+		p.produce(40)
+		p.wantCommittedBy(young)
+		young.leave()
+	})
+}
+
+// wantCommittedBy waits until all records are committed while a guest is there.
+func (p *party) wantCommittedBy(g *guest) {
+	p.t.Helper()
+	p.until("the last 40 records are read", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.keys) == 40
+	})
+	p.wantCommitted()
+}
+
+func TestGroup_a_consumer_of_the_consumer_protocol_gets_over_faults(t *testing.T) {
+	for _, fault := range []string{
+		"disconnect after consumer_group_heartbeat times=2",
+		"error FENCED_MEMBER_EPOCH before consumer_group_heartbeat nth=4",
+		"error UNKNOWN_MEMBER_ID before consumer_group_heartbeat nth=4",
+		"drop after consumer_group_heartbeat nth=2",
+		"error STALE_MEMBER_EPOCH before offset_commit topic=orders",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			inParty(t, protocols["consumer, uniform"], []string{fault}, func(p *party) {
+				a := p.invite()
+				p.untilOwned(4, a)
+				p.produce(20)
+				p.wantRead(0, a)
+				p.until("the fault fires", func() bool { return len(p.Unfired()) == 0 })
+				p.produce(20)
+				p.wantRead(0, a)
+				p.untilOwned(4, a)
+				a.leave()
 			})
 		})
 	}

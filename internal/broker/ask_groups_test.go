@@ -135,3 +135,18 @@ func (n *node) commitFor(id, topic string, partition int32, offset int64) {
 		Offsets:  []group.PartitionOffset{{Partition: group.Partition{Topic: topic, Number: partition}, Offset: group.Offset{At: offset}}},
 	})
 }
+
+// entering makes a ConsumerGroupHeartbeat request of a member "me" that joins.
+func entering(version int16, id string, topics ...string) *kmsg.ConsumerGroupHeartbeatRequest {
+	req := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+	req.Version, req.Group, req.MemberID, req.RebalanceTimeoutMillis = version, id, "me", 60*second
+	req.SubscribedTopicNames, req.Topics = topics, []kmsg.ConsumerGroupHeartbeatRequestTopic{}
+	return req
+}
+
+// living makes the heartbeat of member "me" that goes on.
+func living(id string, epoch int32) *kmsg.ConsumerGroupHeartbeatRequest {
+	req := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+	req.Version, req.Group, req.MemberID, req.MemberEpoch, req.RebalanceTimeoutMillis = 1, id, "me", epoch, -1
+	return req
+}

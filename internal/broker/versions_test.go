@@ -218,6 +218,27 @@ var samples = map[kmsg.Key]sample{
 			want(t, "controller", resp.(*kmsg.DescribeClusterResponse).ControllerID, NodeID)
 		},
 	},
+	kmsg.ConsumerGroupHeartbeat: {
+		func(_ *client, v int16) kmsg.Request { return entering(v, "g", "there") },
+		func(t *testing.T, resp kmsg.Response) {
+			r := resp.(*kmsg.ConsumerGroupHeartbeatResponse)
+			wantCode(t, r.ErrorCode, "NONE")
+			want(t, "epoch and partitions", []any{r.MemberEpoch, r.Assignment.Topics[0].Partitions}, []any{int32(2), []int32{0, 1}})
+		},
+	},
+	kmsg.ConsumerGroupDescribe: {
+		func(c *client, _ int16) kmsg.Request {
+			c.ask(entering(1, "g", "there"))
+			req := kmsg.NewPtrConsumerGroupDescribeRequest()
+			req.Groups, req.IncludeAuthorizedOperations = []string{"g"}, true
+			return req
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			told := resp.(*kmsg.ConsumerGroupDescribeResponse).Groups[0]
+			want(t, "state, topic and operations", []any{told.State, told.Members[0].Assignment.TopicPartitions[0].Topic, told.AuthorizedOperations},
+				[]any{"Stable", "there", int32(groupOperations)})
+		},
+	},
 	kmsg.AddPartitionsToTxn: {
 		func(c *client, v int16) kmsg.Request { return addingTo("tx", c.producerOf("tx"), v, "there", 0) },
 		func(t *testing.T, resp kmsg.Response) {

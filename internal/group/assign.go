@@ -72,12 +72,14 @@ func assignRange(subscribers []subscriber) []set {
 // gives the rest to those that have least. If all are subscribed to the same
 // topics, no two differ by more than one partition.
 func assignUniform(subscribers []subscriber) []set {
-	u := uniform{subscribers: subscribers, assigned: make([]set, len(subscribers))}
-	free := u.keep()
-	for _, p := range free {
-		if i := u.least(p.TopicID); i >= 0 {
-			u.assigned[i][p] = true
+	u := uniform{subscribers: subscribers, assigned: make([]set, len(subscribers)), takers: map[[16]byte][]int{}}
+	for i := range subscribers {
+		for _, t := range subscribers[i].topics {
+			u.takers[t.ID] = append(u.takers[t.ID], i)
 		}
+	}
+	for _, p := range u.keep() {
+		u.assigned[u.least(p.TopicID)][p] = true
 	}
 	u.balance()
 	return u.assigned
@@ -86,6 +88,7 @@ func assignUniform(subscribers []subscriber) []set {
 type uniform struct {
 	subscribers []subscriber
 	assigned    []set
+	takers      map[[16]byte][]int // the subscribers of each topic
 }
 
 // keep lets subscribers keep up to their fair share, the first ones one more if
@@ -118,15 +121,9 @@ func (u *uniform) keep() (free []TopicPartition) {
 }
 
 // least is the subscriber of a topic that has the fewest partitions, the first of
-// those, -1 if there is none.
+// those.
 func (u *uniform) least(topic [16]byte) int {
-	found := -1
-	for i := range u.subscribers {
-		if u.subscribers[i].wants(topic) && (found < 0 || len(u.assigned[i]) < len(u.assigned[found])) {
-			found = i
-		}
-	}
-	return found
+	return slices.MinFunc(u.takers[topic], func(a, b int) int { return cmp.Compare(len(u.assigned[a]), len(u.assigned[b])) })
 }
 
 // balance moves partitions from those that have more to those that have two less
@@ -136,13 +133,24 @@ func (u *uniform) balance() {
 	for moved := true; moved; {
 		moved = false
 		for i := range u.assigned {
-			for _, p := range u.assigned[i].sorted() {
-				if to := u.least(p.TopicID); to >= 0 && len(u.assigned[to])+1 < len(u.assigned[i]) {
-					delete(u.assigned[i], p)
-					u.assigned[to][p] = true
-					moved = true
-				}
-			}
+			moved = u.giveAway(i) || moved
 		}
 	}
+}
+
+// giveAway moves partitions of one subscriber to those that have less, and says
+// whether it did. Who has least of a topic changes with a move only.
+func (u *uniform) giveAway(i int) (moved bool) {
+	to, topic := -1, [16]byte{}
+	for _, p := range u.assigned[i].sorted() {
+		if to < 0 || topic != p.TopicID {
+			to, topic = u.least(p.TopicID), p.TopicID
+		}
+		if len(u.assigned[to])+1 < len(u.assigned[i]) {
+			delete(u.assigned[i], p)
+			u.assigned[to][p] = true
+			to, moved = -1, true
+		}
+	}
+	return moved
 }

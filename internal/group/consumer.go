@@ -16,6 +16,12 @@ const (
 	// members, so that many that come together cause one.
 	assignmentInterval = time.Second
 
+	// MaxExpressions is the most regular expressions of one group: each is matched
+	// with every topic when topics change.
+	MaxExpressions = 10
+	// maxExpression is the most bytes of one.
+	maxExpression = 1000
+
 	joinEpoch        = 0  // of a member that joins
 	leaveEpoch       = -1 // of one that leaves
 	leaveStaticEpoch = -2 // of a static one that will come back
@@ -71,7 +77,7 @@ type consumerMember struct {
 }
 
 func newConsumer(c *Coordinator, of *group) *consumer {
-	return &consumer{c: c, of: of, epoch: 1, assignor: uniformAssignor, topics: &Topics{}, regexes: map[string][]string{}}
+	return &consumer{c: c, of: of, epoch: 1, targetEpoch: 1, assignor: uniformAssignor, topics: &Topics{}, regexes: map[string][]string{}}
 }
 
 func (m *consumerMember) size() int64 {
@@ -123,18 +129,14 @@ func (g *consumer) charge(m *consumerMember) {
 	m.charged = size
 }
 
-// remove lets a member go, and starts an epoch without it.
+// remove lets a member go.
 func (g *consumer) remove(m *consumerMember) {
 	g.members = slices.DeleteFunc(g.members, func(other *consumerMember) bool { return other == m })
 	g.c.bytes -= m.charged
 	m.expiry.stop()
 	m.slow.stop()
 	g.look()
-	g.epoch++
-	if len(g.members) == 0 {
-		g.targetEpoch, g.assignedAt = g.epoch, time.Time{}
-		g.regexes = map[string][]string{}
-	}
+	g.forgetRegexes()
 }
 
 // subscription lists the topics that a member is subscribed to, by name or by its

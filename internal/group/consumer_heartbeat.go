@@ -89,6 +89,9 @@ func (r *ConsumerHeartbeat) checkWishes() ConsumerAnswer {
 	if r.Assignor != nil && assignors[*r.Assignor] == nil {
 		return refused(NoSuchAssignor, "ServerAssignor %s is not supported. Supported assignors: %s, %s.", *r.Assignor, uniformAssignor, rangeAssignor)
 	}
+	if r.Regex != nil && len(*r.Regex) > maxExpression {
+		return refused(BadRegex, "SubscribedTopicRegex has %d bytes, and may have %d here.", len(*r.Regex), maxExpression)
+	}
 	if r.Regex != nil {
 		if _, err := regexp.Compile(*r.Regex); err != nil {
 			return refused(BadRegex, "SubscribedTopicRegex `%s` is not a valid regular expression: %v.", *r.Regex, err)
@@ -150,6 +153,9 @@ func (g *consumer) identify(r *ConsumerHeartbeat) (*consumerMember, ConsumerAnsw
 
 // heartbeat hears a member that joins or lives.
 func (g *consumer) heartbeat(r *ConsumerHeartbeat) ConsumerAnswer {
+	if r.Regex != nil && *r.Regex != "" && len(g.regexes) >= MaxExpressions && g.regexes[*r.Regex] == nil {
+		return ConsumerAnswer{Reason: TooManyExpressions}
+	}
 	m, told := g.admit(r)
 	if told.Reason != OK {
 		return told
@@ -244,14 +250,15 @@ func (r *ConsumerHeartbeat) size() int64 {
 	return int64(n)
 }
 
-// comeBack gives a static member that left for a while its place under its new
-// id.
+// comeBack gives a static member its place under its new id, if its older self has
+// left for a while or was of the classic protocol.
 func (g *consumer) comeBack(m *consumerMember, r *ConsumerHeartbeat) (*consumerMember, ConsumerAnswer) {
-	if m.id != r.MemberID && m.epoch != leaveStaticEpoch {
+	away := m.epoch == leaveStaticEpoch || m.classic != nil
+	if m.id != r.MemberID && !away {
 		return nil, refused(InstanceTaken, "Static member %s with instance id %s cannot join the group because the instance id is owned by %s member.",
 			r.MemberID, *r.InstanceID, m.id)
 	}
-	if m.epoch == leaveStaticEpoch {
+	if away {
 		m.id, m.epoch, m.previous, m.progress = r.MemberID, joinEpoch, joinEpoch, reconciled
 		g.charge(m)
 	}

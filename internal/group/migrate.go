@@ -1,5 +1,10 @@
 package group
 
+import (
+	"slices"
+	"time"
+)
+
 // A group changes its protocol with its members: the first heartbeat of the
 // consumer protocol takes a classic group over, and when the last member of the
 // consumer protocol goes, those of the classic protocol go on by themselves
@@ -57,18 +62,23 @@ func (g *classic) dissolve() {
 	}
 }
 
-// fence removes a member. If those that are left are all of the classic protocol,
-// they get their group back, and rebalance.
+// fence removes a member, and starts an epoch without it. If those that are left
+// are all of the classic protocol, they get their group back instead.
 func (g *consumer) fence(m *consumerMember) {
 	g.remove(m)
-	for _, other := range g.members {
-		if other.classic == nil {
-			return
-		}
-	}
-	if m.classic == nil && len(g.members) > 0 {
+	if m.classic == nil && g.allClassic() {
 		g.downgrade()
+		return
 	}
+	g.epoch++
+	if len(g.members) == 0 {
+		g.targetEpoch, g.assignedAt = g.epoch, time.Time{}
+	}
+}
+
+// allClassic says whether there are members, and all are of the classic protocol.
+func (g *consumer) allClassic() bool {
+	return len(g.members) > 0 && !slices.ContainsFunc(g.members, func(m *consumerMember) bool { return m.classic == nil })
 }
 
 // downgrade makes the group one of the classic protocol.

@@ -143,7 +143,7 @@ func (g *consumer) sync(r *Sync) Synced {
 		return Synced{Reason: why}
 	case differs(r.ProtocolType, consumers) || differs(r.Protocol, m.classic.protocols[0].Name):
 		return Synced{Reason: OtherProtocol}
-	case g.epoch > m.epoch && m.progress != unrevoked:
+	case g.targetEpoch > m.epoch && m.progress != unrevoked:
 		g.hurry(m)
 		return Synced{Reason: Rebalancing}
 	}
@@ -163,7 +163,7 @@ func (g *consumer) beat(who Identity) Reason {
 		return why
 	}
 	g.expect(m)
-	if m.epoch >= g.epoch && m.progress != unrevoked && !(m.progress == unreleased && g.mayGet(m)) {
+	if m.epoch >= g.targetEpoch && m.progress != unrevoked && !(m.progress == unreleased && g.mayGet(m)) {
 		return OK
 	}
 	g.hurry(m)

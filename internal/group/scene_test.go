@@ -21,6 +21,7 @@ type scene struct {
 	*Coordinator
 	t       testing.TB
 	players map[string]*player
+	topics  *Topics
 }
 
 type player struct {
@@ -33,7 +34,7 @@ type player struct {
 
 func newScene(t testing.TB) *scene {
 	n := 0
-	return &scene{New(func() string { n++; return strconv.Itoa(n) }), t, map[string]*player{}}
+	return &scene{New(func() string { n++; return strconv.Itoa(n) }), t, map[string]*player{}, topicsAre(1, "t", 3, "u", 2)}
 }
 
 func (s *scene) player(name string) *player {
@@ -72,9 +73,16 @@ func (s *scene) check() {
 	var bytes int64
 	offsets := 0
 	for id, g := range s.groups {
-		bytes += int64(overhead + len(id) + overhead*len(g.classic.pending))
-		for _, m := range g.classic.members {
-			bytes += m.size()
+		bytes += int64(overhead + len(id))
+		if g.consumer != nil {
+			for _, m := range g.consumer.members {
+				bytes += m.size()
+			}
+		} else {
+			bytes += int64(overhead * len(g.classic.pending))
+			for _, m := range g.classic.members {
+				bytes += m.size()
+			}
 		}
 		for p, o := range g.offsets {
 			bytes += cost(p, o)
@@ -115,7 +123,7 @@ func join(name string, details ...detail) func(*scene) string {
 		p := s.player(name)
 		j := Join{
 			Group: "g", MemberID: p.id, ClientID: name, Session: 10 * time.Second, Rebalance: time.Minute,
-			ProtocolType: "consumer", Protocols: []Protocol{{Name: "range"}},
+			ProtocolType: "consumer", Protocols: []Protocol{{Name: "range"}}, Topics: s.topics,
 		}
 		for _, d := range details {
 			d(&j)
@@ -174,6 +182,8 @@ func short(why Reason) string {
 		OldGeneration: "old generation", FencedInstance: "fenced", OtherProtocol: "other protocol", Rebalancing: "rebalancing",
 		IDRequired: "id required", NotEmpty: "not empty", Subscribed: "subscribed", LongMetadata: "long metadata",
 		PendingInstance: "pending instance", GroupFull: "full", TooManyProtocols: "too many protocols",
+		BadRequest: "bad request", BadRegex: "bad regex", NoSuchAssignor: "no assignor", InstanceTaken: "instance taken",
+		OldEpoch: "old epoch", FencedEpoch: "fenced epoch", OldVersion: "old version", TooManyExpressions: "too many expressions",
 		TooManyGroups: "too many groups", TooManyOffsets: "too many offsets", TooManyBytes: "too many bytes",
 	}[why]
 }
