@@ -59,7 +59,7 @@ func (c *committing) topic(asked *kmsg.OffsetCommitRequestTopic) kmsg.OffsetComm
 		case t.partition(from.Partition) == nil:
 			p.ErrorCode = kerr.UnknownTopicOrPartition.Code
 		default:
-			c.offsets = append(c.offsets, offsetOf(t.name, from))
+			c.offsets = append(c.offsets, offsetToKeep(t.name, from))
 		}
 		told.Partitions = append(told.Partitions, p)
 	}
@@ -73,7 +73,7 @@ func (c *committing) topic(asked *kmsg.OffsetCommitRequestTopic) kmsg.OffsetComm
 // such code.
 const waits = -32768
 
-func offsetOf(topic string, from *kmsg.OffsetCommitRequestTopicPartition) group.PartitionOffset {
+func offsetToKeep(topic string, from *kmsg.OffsetCommitRequestTopicPartition) group.PartitionOffset {
 	o := group.Offset{At: from.Offset, LeaderEpoch: from.LeaderEpoch}
 	if from.Metadata != nil {
 		o.Metadata = *from.Metadata
