@@ -183,10 +183,12 @@ func (g *consumer) refresh(topics *Topics) bool {
 		return false
 	}
 	g.topics = topics
-	for expression := range g.regexes {
+	changed := false
+	for expression, before := range g.regexes {
 		g.regexes[expression] = topics.matching(expression)
+		changed = changed || !slices.Equal(before, g.regexes[expression])
 	}
-	return g.look()
+	return g.look() || changed
 }
 
 // look notes the topics that members are subscribed to, and says whether they are
@@ -263,16 +265,16 @@ func (g *consumer) owned() set {
 // (CurrentAssignmentBuilder). owns is what the member says it reads, nil if it
 // does not say.
 func (g *consumer) reconcile(m *consumerMember, owns []TopicPartition) {
-	epoch := m.epoch
+	epoch, target := m.epoch, g.wanted(m)
+	assigned, revoking := m.assigned.split(target)
 	switch {
-	case m.progress == reconciled && m.epoch == g.targetEpoch:
+	case m.progress == reconciled && m.epoch == g.targetEpoch && len(revoking) == 0:
 		return
 	case m.progress == unrevoked && keepsAny(m.revoking, owns):
 		return
 	case m.progress == unrevoked:
 		epoch++
 	}
-	assigned, revoking := m.assigned.split(m.target)
 	if len(revoking) > 0 && keepsAny(revoking, owns) {
 		m.move(unrevoked, epoch, assigned, revoking)
 		g.hurry(m)
@@ -280,7 +282,7 @@ func (g *consumer) reconcile(m *consumerMember, owns []TopicPartition) {
 	}
 	m.slow.stop()
 	m.assigned, m.revoking = assigned, nil
-	_, missing := m.target.split(assigned)
+	_, missing := target.split(assigned)
 	held, free := missing.split(g.owned())
 	where := reconciled
 	if len(held) > 0 {
@@ -301,6 +303,22 @@ func (g *consumer) expect(m *consumerMember) {
 		session = m.classic.session
 	}
 	g.c.set(&m.expiry, session, func() { g.fence(m) })
+}
+
+// wanted is a member's target without the topics that it does not want any more:
+// these it gives up before the next target is made.
+func (g *consumer) wanted(m *consumerMember) set {
+	subscribed := map[[16]byte]bool{}
+	for _, t := range g.subscription(m) {
+		subscribed[t.ID] = true
+	}
+	wanted := set{}
+	for p := range m.target {
+		if subscribed[p.TopicID] {
+			wanted[p] = true
+		}
+	}
+	return wanted
 }
 
 func (m *consumerMember) move(where progress, epoch int32, assigned, revoking set) {

@@ -74,8 +74,8 @@ func (r *ConsumerHeartbeat) check() ConsumerAnswer {
 		return refused(BadRequest, "RebalanceTimeoutMs must be provided in first request.")
 	case r.Epoch == joinEpoch && (!r.SaysOwns || len(r.Owns) > 0):
 		return refused(BadRequest, "TopicPartitions must be empty when (re-)joining.")
-	case r.Epoch == joinEpoch && len(r.Names) == 0 && (r.Regex == nil || *r.Regex == ""):
-		return refused(BadRequest, "Either SubscribedTopicNames or SubscribedTopicRegex must be non-empty when (re-)joining.")
+	case r.Epoch == joinEpoch && r.Names == nil && r.Regex == nil:
+		return refused(BadRequest, "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
 	case r.Epoch == leaveStaticEpoch && r.InstanceID == nil:
 		return refused(BadRequest, "InstanceId can't be null.")
 	case r.Epoch < leaveStaticEpoch:
@@ -171,7 +171,7 @@ func (g *consumer) heartbeat(r *ConsumerHeartbeat) ConsumerAnswer {
 	}
 	if unresolved { // as in Kafka an expression that is new takes effect behind the answer
 		g.regexes[m.regex] = g.topics.matching(m.regex)
-		if g.look() {
+		if g.look(); len(g.regexes[m.regex]) > 0 {
 			g.epoch++
 		}
 	}
@@ -224,6 +224,9 @@ func (g *consumer) admit(r *ConsumerHeartbeat) (*consumerMember, ConsumerAnswer)
 		}
 	}
 	if m := g.find(r.MemberID); m != nil {
+		if r.InstanceID != nil {
+			m.instance = r.InstanceID
+		}
 		return m, ConsumerAnswer{}
 	}
 	if len(g.members) >= MaxMembers {
