@@ -13,6 +13,8 @@ import (
 // a group, topic or partition; only an unknown topic id is one. A null list of
 // topics asks for all that was committed. In a group of the consumer protocol, one
 // that names a member or an epoch (from version 9 on) has to name the right ones.
+// Who wants stable offsets (from version 7 on) is told of those that an open
+// transaction may change; asking for all leaves out what is nothing but pending.
 
 // The versions of OffsetFetch in which something changed.
 const (
@@ -22,13 +24,14 @@ const (
 
 func (b *Broker) offsetFetch(r *kmsg.OffsetFetchRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.OffsetFetchResponse)
+	f := offsetFetching{b, r.Version, r.RequireStable}
 	if r.Version >= offsetFetchGroupsSince {
 		for i := range r.Groups {
-			resp.Groups = append(resp.Groups, b.offsetsOf(&r.Groups[i], r.Version))
+			resp.Groups = append(resp.Groups, f.group(&r.Groups[i]))
 		}
 		return resp
 	}
-	told := b.offsetsOf(oneGroup(r), r.Version)
+	told := f.group(oneGroup(r))
 	resp.ErrorCode = told.ErrorCode
 	for _, t := range told.Topics {
 		old := kmsg.OffsetFetchResponseTopic{Topic: t.Topic}
@@ -54,63 +57,77 @@ func oneGroup(r *kmsg.OffsetFetchRequest) *kmsg.OffsetFetchRequestGroup {
 	return &g
 }
 
-// offsetsOf answers for one group.
-func (b *Broker) offsetsOf(asked *kmsg.OffsetFetchRequestGroup, version int16) kmsg.OffsetFetchResponseGroup {
+// offsetFetching is how the groups of one request are answered.
+type offsetFetching struct {
+	broker  *Broker
+	version int16
+	stable  bool // offsets that an open transaction may change are not told
+}
+
+func (f *offsetFetching) group(asked *kmsg.OffsetFetchRequestGroup) kmsg.OffsetFetchResponseGroup {
 	told := kmsg.NewOffsetFetchResponseGroup()
 	told.Group = asked.Group
-	if told.ErrorCode = groupCode(b.groups.MayFetch(asked.Group, asked.MemberID, asked.MemberEpoch)); told.ErrorCode != 0 {
+	if told.ErrorCode = groupCode(f.broker.groups.MayFetch(asked.Group, asked.MemberID, asked.MemberEpoch)); told.ErrorCode != 0 {
 		return told
 	}
 	if asked.Topics == nil {
-		told.Topics = b.allOffsets(asked.Group)
+		told.Topics = f.all(asked.Group)
 		return told
 	}
 	for i := range asked.Topics {
-		told.Topics = append(told.Topics, b.offsetsIn(asked.Group, &asked.Topics[i], version))
+		told.Topics = append(told.Topics, f.topic(asked.Group, &asked.Topics[i]))
 	}
 	return told
 }
 
-// allOffsets is all that a group committed, topic by topic.
-func (b *Broker) allOffsets(id string) (topics []kmsg.OffsetFetchResponseGroupTopic) {
-	for _, o := range b.groups.Offsets(id) {
+// all is all that a group committed, topic by topic.
+func (f *offsetFetching) all(id string) (topics []kmsg.OffsetFetchResponseGroupTopic) {
+	for _, o := range f.broker.groups.Offsets(id) {
 		if n := len(topics); n == 0 || topics[n-1].Topic != o.Topic {
 			t := kmsg.NewOffsetFetchResponseGroupTopic()
-			if t.Topic = o.Topic; b.lookup(o.Topic) != nil {
-				t.TopicID = b.lookup(o.Topic).id
+			if t.Topic = o.Topic; f.broker.lookup(o.Topic) != nil {
+				t.TopicID = f.broker.lookup(o.Topic).id
 			}
 			topics = append(topics, t)
 		}
 		t := &topics[len(topics)-1]
-		t.Partitions = append(t.Partitions, tellOffset(o.Number, o.Offset))
+		t.Partitions = append(t.Partitions, f.partition(id, o.Partition, o.Offset))
 	}
 	return topics
 }
 
-// offsetsIn is what a group committed for some partitions of a topic.
-func (b *Broker) offsetsIn(id string, asked *kmsg.OffsetFetchRequestGroupTopic, version int16) kmsg.OffsetFetchResponseGroupTopic {
+// topic is what a group committed for some partitions of a topic.
+func (f *offsetFetching) topic(id string, asked *kmsg.OffsetFetchRequestGroupTopic) kmsg.OffsetFetchResponseGroupTopic {
 	told := kmsg.NewOffsetFetchResponseGroupTopic()
 	told.Topic, told.TopicID = asked.Topic, asked.TopicID
-	name, code := asked.Topic, int16(0)
-	if version >= offsetFetchTopicIDsSince {
-		if name = b.TopicName(asked.TopicID); name == "" {
-			code = kerr.UnknownTopicID.Code
-		}
+	name, unknown := asked.Topic, false
+	if f.version >= offsetFetchTopicIDsSince {
+		name = f.broker.TopicName(asked.TopicID)
+		unknown = name == ""
 	}
 	for _, n := range asked.Partitions {
-		o, ok := b.groups.Offset(id, group.Partition{Topic: name, Number: n})
+		at := group.Partition{Topic: name, Number: n}
+		o, ok := f.broker.groups.Offset(id, at)
 		if !ok {
-			o = group.Offset{At: -1, LeaderEpoch: -1}
+			o = notCommitted
 		}
-		p := tellOffset(n, o)
-		p.ErrorCode = code
+		p := f.partition(id, at, o)
+		if unknown {
+			p.ErrorCode = kerr.UnknownTopicID.Code
+		}
 		told.Partitions = append(told.Partitions, p)
 	}
 	return told
 }
 
-func tellOffset(number int32, o group.Offset) kmsg.OffsetFetchResponseGroupTopicPartition {
+// notCommitted is told where nothing was.
+var notCommitted = group.Offset{At: -1, LeaderEpoch: -1}
+
+func (f *offsetFetching) partition(id string, at group.Partition, o group.Offset) kmsg.OffsetFetchResponseGroupTopicPartition {
 	p := kmsg.NewOffsetFetchResponseGroupTopicPartition()
-	p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = number, o.At, o.LeaderEpoch, &o.Metadata
+	if f.stable && f.broker.groups.Unstable(id, at) {
+		o, p.ErrorCode = notCommitted, kerr.UnstableOffsetCommit.Code
+	}
+	p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = at.Number, o.At, o.LeaderEpoch, &o.Metadata
 	return p
 }

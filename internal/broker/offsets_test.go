@@ -3,6 +3,7 @@ package broker
 import (
 	"testing"
 
+	"github.com/fencepostmq/fencepost/internal/group"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -97,4 +98,29 @@ func TestOffsetDelete_OfAGroupThatIsNotThere(t *testing.T) {
 	resp := c.ask(deletingOffsets("none", "there", 0)).(*kmsg.OffsetDeleteResponse)
 	wantCode(t, resp.ErrorCode, "GROUP_ID_NOT_FOUND")
 	want(t, "topics", len(resp.Topics), 0)
+}
+
+func TestOffsetFetch_TellsWhatATransactionMayChange(t *testing.T) {
+	n, c := startWith(t, "there")
+	n.commitFor("g", "there", 0, 5)
+	for _, partition := range []int32{0, 1} {
+		n.groups.CommitPending(group.Commit{
+			Identity: group.Identity{Group: "g", Generation: -1},
+			Offsets:  []group.PartitionOffset{{Partition: group.Partition{Topic: "there", Number: partition}, Offset: group.Offset{At: 9}}},
+		}, 7)
+	}
+	for _, stable := range []bool{false, true} {
+		req := c.fetchingOffsets(9, "g", "there", 0, 1)
+		req.RequireStable = stable
+		told := c.ask(req).(*kmsg.OffsetFetchResponse)
+		offsets, code := []int64{5, -1}, "NONE"
+		if stable {
+			offsets, code = []int64{-1, -1}, "UNSTABLE_OFFSET_COMMIT"
+		}
+		want(t, "offsets", offsetsTold(told), offsets)
+		wantCode(t, told.Groups[0].Topics[0].Partitions[0].ErrorCode, code)
+
+		req.Groups[0].Topics = nil
+		want(t, "of all", offsetsTold(c.ask(req)), offsets[:1])
+	}
 }

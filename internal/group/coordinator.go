@@ -71,6 +71,7 @@ type group struct {
 	classic  *classic  // of a group in which a member assigns, or nil
 	consumer *consumer // of one in which the coordinator assigns, or nil
 	offsets  offsets
+	pending  map[int64]map[Partition]pendingOffset // of open transactions, by producer id
 }
 
 // state is where a group of either protocol stands.

@@ -57,7 +57,9 @@ func (c *Coordinator) Commit(r Commit) (Reason, []Reason) {
 	}
 	told := make([]Reason, len(r.Offsets))
 	for i, o := range r.Offsets {
-		told[i] = c.keepLocked(g, o.Partition, o.Offset)
+		if told[i] = c.keepLocked(g, o.Partition, o.Offset); told[i] == OK {
+			g.overtake(o.Partition)
+		}
 	}
 	return OK, told
 }
@@ -137,17 +139,38 @@ func longer(text string, n int) bool {
 	return n < 0
 }
 
-// dropLocked forgets an offset, if there is one.
+// dropLocked forgets an offset, and what is pending for its partition.
 func (c *Coordinator) dropLocked(g *group, p Partition) {
 	if o, known := g.offsets[p]; known {
-		c.offsets--
-		c.bytes -= cost(p, o)
+		c.giveLocked(p, o)
 		delete(g.offsets, p)
+	}
+	for producer := range g.pending {
+		c.dropPendingLocked(g, producer, p)
 	}
 }
 
-func (c *Coordinator) clearOffsetsLocked(g *group) {
+// giveLocked gives back the room of an offset.
+func (c *Coordinator) giveLocked(p Partition, o Offset) {
+	c.offsets--
+	c.bytes -= cost(p, o)
+}
+
+// partitions lists the partitions that a group keeps anything for.
+func (g *group) partitions() (all []Partition) {
 	for p := range g.offsets {
+		all = append(all, p)
+	}
+	for _, offsets := range g.pending {
+		for p := range offsets {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func (c *Coordinator) clearOffsetsLocked(g *group) {
+	for _, p := range g.partitions() {
 		c.dropLocked(g, p)
 	}
 }
@@ -234,7 +257,7 @@ func (c *Coordinator) ForgetTopic(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range c.groups {
-		for p := range g.offsets {
+		for _, p := range g.partitions() {
 			if p.Topic == name {
 				c.dropLocked(g, p)
 			}

@@ -88,6 +88,12 @@ func (s *scene) check() {
 			bytes += cost(p, o)
 			offsets++
 		}
+		for _, pending := range g.pending {
+			for p, o := range pending {
+				bytes += cost(p, o.Offset)
+				offsets++
+			}
+		}
 	}
 	if bytes != s.bytes || offsets != s.Coordinator.offsets {
 		s.t.Errorf("%d bytes and %d offsets are counted, and there are %d and %d", s.bytes, s.Coordinator.offsets, bytes, offsets)
