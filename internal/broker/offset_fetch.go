@@ -15,6 +15,9 @@ import (
 // that names a member or an epoch (from version 9 on) has to name the right ones.
 // Who wants stable offsets (from version 7 on) is told of those that an open
 // transaction may change; asking for all leaves out what is nothing but pending.
+//
+// Difference from Apache Kafka: an epoch without a member is UNKNOWN_MEMBER_ID in a
+// group of the consumer protocol, and not UNKNOWN_SERVER_ERROR.
 
 // The versions of OffsetFetch in which something changed.
 const (

@@ -53,7 +53,7 @@ func owning(words string) wish {
 func ofEpoch(epoch int32) wish         { return func(r *ConsumerHeartbeat) { r.Epoch = epoch } }
 func ofInstance(id string) wish        { return func(r *ConsumerHeartbeat) { r.InstanceID = &id } }
 func within(d time.Duration) wish      { return func(r *ConsumerHeartbeat) { r.Rebalance = d } }
-func member848(id string) wish         { return func(r *ConsumerHeartbeat) { r.MemberID = id } }
+func ofMember(id string) wish          { return func(r *ConsumerHeartbeat) { r.MemberID = id } }
 func ofGroup(id string) wish           { return func(r *ConsumerHeartbeat) { r.Group = id } }
 func given(r *ConsumerHeartbeat)       { r.GivenID, r.MemberID = true, "" }
 func saysNothing(r *ConsumerHeartbeat) { r.Names, r.SaysOwns = nil, false }
@@ -232,7 +232,7 @@ func TestConsumerHeartbeat(t *testing.T) {
 			{enter("A", ofGroup("")), "bad request"},
 			{enter("A", ofInstance("")), "bad request"},
 			{enter("A", func(r *ConsumerHeartbeat) { r.RackID = new(string) }), "bad request"},
-			{enter("A", member848("")), "bad request"},
+			{enter("A", ofMember("")), "bad request"},
 			{enter("A", within(-1)), "bad request"},
 			{enter("A", owning("t-0")), "bad request"},
 			{enter("A", saysNothing, reading("t")), "bad request"},
