@@ -20,11 +20,12 @@ var arrows = map[string]struct {
 }{
 	"internal/producer":  {nil, "it is the lesson, pure: the standard library only"},
 	"internal/log":       {nil, "it keeps bytes and knows no Kafka error"},
+	"internal/group":     {nil, "it is the life of consumer groups: the standard library only, no message of Kafka's protocol"},
 	"internal/txn":       {nil, "it is the life of transactional ids, pure: the standard library only"},
 	"internal/wire":      {nil, "it turns bytes into requests and knows neither topics nor offsets"},
 	"internal/fault":     {[]string{"internal/wire", "internal/producer"}, "it sees requests and answers, never a partition, so that it works before any cluster; of producer it uses the sequence arithmetic"},
 	"internal/journal":   {[]string{"internal/wire", "internal/producer"}, "it sees requests and answers, never a partition, so that it works before any cluster; of producer it uses the sequence arithmetic"},
-	"internal/broker":    {[]string{"internal/wire", "internal/producer", "internal/log", "internal/txn"}, "it joins the leaves, and does not know that faults exist nor who watches"},
+	"internal/broker":    {[]string{"internal/wire", "internal/producer", "internal/log", "internal/txn", "internal/group"}, "it joins the leaves, and does not know that faults exist nor who watches"},
 	"internal/scenario":  {[]string{"internal/fault"}, "it reads files, and does not know how a broker is run"},
 	"internal/web":       {[]string{"internal/fault", "internal/journal"}, "it shows what the two know"},
 	"":                   {[]string{"internal/..."}, "it builds everything"},

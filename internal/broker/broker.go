@@ -13,10 +13,12 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
+	"github.com/fencepostmq/fencepost/internal/group"
 	"github.com/fencepostmq/fencepost/internal/producer"
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -59,6 +61,7 @@ type Broker struct {
 	clusterID string
 	memory    memory
 	txns      *transactions
+	groups    *group.Coordinator
 	nextID    atomic.Int64 // the next producer id
 
 	mu         sync.RWMutex // guards the topic map and what is handed out by name
@@ -71,6 +74,7 @@ type Broker struct {
 	set         map[resource]map[string]string
 	configBytes int       // of all configs, also those of topics
 	unset       *settings // of a topic that sets none
+	viewed      topicsView
 }
 
 // firstProducerID is the first producer id that is given out. Ids below are
@@ -91,15 +95,30 @@ func New(o Options) *Broker {
 	b.txns = newTransactions(b.newProducerID, o.Log)
 	b.set = map[resource]map[string]string{allBrokers: {"min.insync.replicas": "1"}} // as a new cluster of Kafka
 	b.memory.reclaim = b.reclaim
+	b.groups = group.New(newMemberIDs(o.Seed))
 	id := b.uuidLocked()
 	b.clusterID = base64.RawURLEncoding.EncodeToString(id[:])
 	return b
 }
 
-// uuidLocked draws a random UUID (version 4).
-func (b *Broker) uuidLocked() (id [16]byte) {
-	binary.BigEndian.PutUint64(id[:], b.random.Uint64())
-	binary.BigEndian.PutUint64(id[8:], b.random.Uint64())
+// newMemberIDs draws what is unique in the ids of group members, one at a time.
+// They have a generator of their own, so that members leave the ids of topics as
+// they are.
+func newMemberIDs(seed uint64) func() string {
+	random := rand.New(rand.NewPCG(seed, 1))
+	return func() string {
+		id := uuid(random)
+		return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+	}
+}
+
+// uuidLocked draws an id of a cluster or topic.
+func (b *Broker) uuidLocked() [16]byte { return uuid(b.random) }
+
+// uuid draws a random UUID (version 4).
+func uuid(random *rand.Rand) (id [16]byte) {
+	binary.BigEndian.PutUint64(id[:], random.Uint64())
+	binary.BigEndian.PutUint64(id[8:], random.Uint64())
 	id[6] = id[6]&0x0f | 0x40
 	id[8] = id[8]&0x3f | 0x80
 	return id
@@ -119,8 +138,24 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.listOffsets(r))
 	case *kmsg.MetadataRequest:
 		return answer(b.metadata(req.Conn, r))
+	case *kmsg.OffsetCommitRequest:
+		return answer(b.offsetCommit(r))
+	case *kmsg.OffsetFetchRequest:
+		return answer(b.offsetFetch(r))
 	case *kmsg.FindCoordinatorRequest:
 		return answer(findCoordinator(req.Conn, r))
+	case *kmsg.JoinGroupRequest:
+		return b.joinGroup(ctx, req, r)
+	case *kmsg.HeartbeatRequest:
+		return answer(b.heartbeat(r))
+	case *kmsg.LeaveGroupRequest:
+		return answer(b.leaveGroup(r))
+	case *kmsg.SyncGroupRequest:
+		return b.syncGroup(ctx, req, r)
+	case *kmsg.DescribeGroupsRequest:
+		return answer(b.describeGroups(r))
+	case *kmsg.ListGroupsRequest:
+		return answer(b.listGroups(r))
 	case *kmsg.ApiVersionsRequest:
 		return answer(b.apiVersions(r))
 	case *kmsg.CreateTopicsRequest:
@@ -145,12 +180,16 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.describeLogDirs(r))
 	case *kmsg.CreatePartitionsRequest:
 		return answer(b.createPartitions(r))
+	case *kmsg.DeleteGroupsRequest:
+		return answer(b.deleteGroups(r))
 	case *kmsg.ElectLeadersRequest:
 		return answer(b.electLeaders(r))
 	case *kmsg.IncrementalAlterConfigsRequest:
 		return answer(b.incrementalAlterConfigs(r))
 	case *kmsg.ListPartitionReassignmentsRequest:
 		return answer(listPartitionReassignments(r))
+	case *kmsg.OffsetDeleteRequest:
+		return answer(b.offsetDelete(r))
 	case *kmsg.DescribeClusterRequest:
 		return answer(b.describeCluster(req.Conn, r))
 	case *kmsg.DescribeProducersRequest:
@@ -159,6 +198,10 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.describeTransactions(r))
 	case *kmsg.ListTransactionsRequest:
 		return answer(b.listTransactions(r))
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		return answer(b.consumerGroupHeartbeat(req, r))
+	case *kmsg.ConsumerGroupDescribeRequest:
+		return answer(b.consumerGroupDescribe(r))
 	case *kmsg.ListConfigResourcesRequest:
 		return answer(b.listConfigResources(r))
 	case *kmsg.DescribeTopicPartitionsRequest:

@@ -139,6 +139,7 @@ func (b *Broker) create(spec topicSpec, validateOnly bool) (*topic, *refusal) {
 		return nil, r
 	}
 	b.topics[t.name], b.byID[t.id], b.byMetric[metricName(t.name)] = t, t, t.name
+	b.viewed.topics = nil
 	b.partitions += len(partitions)
 	return t, nil
 }
@@ -201,7 +202,8 @@ func (b *Broker) spaceLocked(more int) *refusal {
 	return nil
 }
 
-// remove takes a topic away and wakes who waits for its records.
+// remove takes a topic away, with what groups committed for it, and wakes who
+// waits for its records.
 func (b *Broker) remove(t *topic) bool {
 	b.mu.Lock()
 	known := b.byID[t.id] == t
@@ -209,6 +211,7 @@ func (b *Broker) remove(t *topic) bool {
 		delete(b.topics, t.name)
 		delete(b.byID, t.id)
 		delete(b.byMetric, metricName(t.name))
+		b.viewed.topics = nil
 		b.partitions -= len(t.all())
 		b.configBytes -= sizeOf(t.settings.Load().configs)
 	}
@@ -217,6 +220,7 @@ func (b *Broker) remove(t *topic) bool {
 		for _, p := range t.all() {
 			p.delete()
 		}
+		b.groups.ForgetTopic(t.name)
 	}
 	return known
 }

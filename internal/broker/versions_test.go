@@ -52,12 +52,84 @@ var samples = map[kmsg.Key]sample{
 			want(t, "partitions and brokers", []int{len(r.Topics[0].Partitions), len(r.Brokers)}, []int{2, 1})
 		},
 	},
+	kmsg.OffsetCommit: {
+		func(c *client, v int16) kmsg.Request { return c.committing(v, "g", "there", 0, 17) },
+		func(t *testing.T, resp kmsg.Response) { want(t, "codes", committed(resp), []string{"NONE"}) },
+	},
+	kmsg.OffsetFetch: {
+		func(c *client, v int16) kmsg.Request {
+			c.ask(c.committing(9, "g", "there", 0, 17))
+			return c.fetchingOffsets(v, "g", "there", 0)
+		},
+		func(t *testing.T, resp kmsg.Response) { want(t, "offsets", offsetsTold(resp), []int64{17}) },
+	},
 	kmsg.FindCoordinator: {
 		func(_ *client, v int16) kmsg.Request { return finding(v, groupKey, "group") },
 		func(t *testing.T, resp kmsg.Response) {
 			told := coordinators(resp)
 			told[0].Key = "" // it came with version 4
 			want(t, "coordinators", told, []coordinator{{Node: NodeID, Host: "pipe", Port: 9092}})
+		},
+	},
+	kmsg.JoinGroup: {
+		func(_ *client, v int16) kmsg.Request {
+			req := joining(v, "g", "")
+			req.InstanceID = kmsg.StringPtr("i") // so that it counts at once, in versions that ask for an id first
+			return req
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			r := resp.(*kmsg.JoinGroupResponse)
+			if r.Version == 4 { // no instance ids, and an id first
+				wantCode(t, r.ErrorCode, "MEMBER_ID_REQUIRED")
+				return
+			}
+			wantCode(t, r.ErrorCode, "NONE")
+			want(t, "protocol and members", []string{text(r.Protocol), r.Members[0].MemberID}, []string{"range", r.MemberID})
+		},
+	},
+	kmsg.Heartbeat: {
+		func(c *client, v int16) kmsg.Request { return c.joined("g").beat(v) },
+		func(t *testing.T, resp kmsg.Response) { wantCode(t, resp.(*kmsg.HeartbeatResponse).ErrorCode, "NONE") },
+	},
+	kmsg.LeaveGroup: {
+		func(c *client, v int16) kmsg.Request { return c.joined("g").leaving(v) },
+		func(t *testing.T, resp kmsg.Response) {
+			r := resp.(*kmsg.LeaveGroupResponse)
+			wantCode(t, r.ErrorCode, "NONE")
+			for _, m := range r.Members {
+				wantCode(t, m.ErrorCode, "NONE")
+			}
+		},
+	},
+	kmsg.SyncGroup: {
+		func(c *client, v int16) kmsg.Request { return c.joined("g").syncing(v, "all") },
+		func(t *testing.T, resp kmsg.Response) {
+			r := resp.(*kmsg.SyncGroupResponse)
+			wantCode(t, r.ErrorCode, "NONE")
+			want(t, "assignment", string(r.MemberAssignment), "all")
+		},
+	},
+	kmsg.DescribeGroups: {
+		func(c *client, v int16) kmsg.Request {
+			c.joined("g")
+			req := kmsg.NewPtrDescribeGroupsRequest()
+			req.Version, req.Groups, req.IncludeAuthorizedOperations = v, []string{"g"}, true
+			return req
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			told := resp.(*kmsg.DescribeGroupsResponse).Groups[0]
+			want(t, "state, type and host", []string{told.State, told.ProtocolType, told.Members[0].ClientHost}, []string{"CompletingRebalance", "consumer", "/pipe"})
+		},
+	},
+	kmsg.ListGroups: {
+		func(c *client, v int16) kmsg.Request {
+			c.ask(c.committing(9, "g", "there", 0, 17))
+			req := kmsg.NewPtrListGroupsRequest()
+			req.StatesFilter, req.TypesFilter = []string{"empty"}, []string{"Classic"}
+			return req
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "group", resp.(*kmsg.ListGroupsResponse).Groups[0].Group, "g")
 		},
 	},
 	kmsg.ApiVersions: {
@@ -108,6 +180,17 @@ var samples = map[kmsg.Key]sample{
 			want(t, "partitions", len(resp.(*kmsg.DescribeLogDirsResponse).Dirs[0].Topics[0].Partitions), 2)
 		},
 	},
+	kmsg.DeleteGroups: {
+		func(c *client, _ int16) kmsg.Request {
+			c.ask(c.committing(9, "g", "there", 0, 17))
+			req := kmsg.NewPtrDeleteGroupsRequest()
+			req.Groups = []string{"g", "g"}
+			return req
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "groups", resp.(*kmsg.DeleteGroupsResponse).Groups, []kmsg.DeleteGroupsResponseGroup{{Group: "g"}})
+		},
+	},
 	kmsg.ElectLeaders: {
 		func(_ *client, v int16) kmsg.Request { return electing(v, preferredElection, "there", 0) },
 		func(t *testing.T, resp kmsg.Response) {
@@ -120,10 +203,40 @@ var samples = map[kmsg.Key]sample{
 			want(t, "topics", len(resp.(*kmsg.ListPartitionReassignmentsResponse).Topics), 0)
 		},
 	},
+	kmsg.OffsetDelete: {
+		func(c *client, _ int16) kmsg.Request {
+			c.ask(c.committing(9, "g", "there", 0, 17))
+			return deletingOffsets("g", "there", 0, 9)
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			want(t, "codes", deletedOffsetCodes(resp), []string{"NONE", "UNKNOWN_TOPIC_OR_PARTITION"})
+		},
+	},
 	kmsg.DescribeCluster: {
 		func(*client, int16) kmsg.Request { return kmsg.NewPtrDescribeClusterRequest() },
 		func(t *testing.T, resp kmsg.Response) {
 			want(t, "controller", resp.(*kmsg.DescribeClusterResponse).ControllerID, NodeID)
+		},
+	},
+	kmsg.ConsumerGroupHeartbeat: {
+		func(_ *client, v int16) kmsg.Request { return entering(v, "g", "there") },
+		func(t *testing.T, resp kmsg.Response) {
+			r := resp.(*kmsg.ConsumerGroupHeartbeatResponse)
+			wantCode(t, r.ErrorCode, "NONE")
+			want(t, "epoch and partitions", []any{r.MemberEpoch, r.Assignment.Topics[0].Partitions}, []any{int32(2), []int32{0, 1}})
+		},
+	},
+	kmsg.ConsumerGroupDescribe: {
+		func(c *client, _ int16) kmsg.Request {
+			c.ask(entering(1, "g", "there"))
+			req := kmsg.NewPtrConsumerGroupDescribeRequest()
+			req.Groups, req.IncludeAuthorizedOperations = []string{"g"}, true
+			return req
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			told := resp.(*kmsg.ConsumerGroupDescribeResponse).Groups[0]
+			want(t, "state, topic and operations", []any{told.State, told.Members[0].Assignment.TopicPartitions[0].Topic, told.AuthorizedOperations},
+				[]any{"Stable", "there", int32(groupOperations)})
 		},
 	},
 	kmsg.AddPartitionsToTxn: {
@@ -229,9 +342,9 @@ func TestEveryServedVersion(t *testing.T) {
 
 func TestHandle_PanicsOnAnAPIThatIsNotServed(t *testing.T) {
 	defer func() {
-		want(t, "panic", fmt.Sprint(recover()), "package wire serves Heartbeat, and the broker does not")
+		want(t, "panic", fmt.Sprint(recover()), "package wire serves SASLHandshake, and the broker does not")
 	}()
-	New(Options{}).Handle(t.Context(), &wire.Request{Body: kmsg.NewPtrHeartbeatRequest()})
+	New(Options{}).Handle(t.Context(), &wire.Request{Body: kmsg.NewPtrSASLHandshakeRequest()})
 }
 
 // asking makes an ApiVersions request.

@@ -21,7 +21,15 @@ var wantServed = []struct {
 	{1, "Fetch", "fetch", 4, 18, 4},
 	{2, "ListOffsets", "list_offsets", 1, 11, 1},
 	{3, "Metadata", "metadata", 0, 13, 0},
+	{8, "OffsetCommit", "offset_commit", 2, 10, 2},
+	{9, "OffsetFetch", "offset_fetch", 1, 10, 1},
 	{10, "FindCoordinator", "find_coordinator", 0, 6, 0},
+	{11, "JoinGroup", "join_group", 0, 9, 0},
+	{12, "Heartbeat", "heartbeat", 0, 4, 0},
+	{13, "LeaveGroup", "leave_group", 0, 5, 0},
+	{14, "SyncGroup", "sync_group", 0, 5, 0},
+	{15, "DescribeGroups", "describe_groups", 0, 6, 0},
+	{16, "ListGroups", "list_groups", 0, 5, 0},
 	{18, "ApiVersions", "api_versions", 0, 5, 0},
 	{19, "CreateTopics", "create_topics", 2, 7, 2},
 	{20, "DeleteTopics", "delete_topics", 1, 6, 1},
@@ -34,13 +42,17 @@ var wantServed = []struct {
 	{33, "AlterConfigs", "alter_configs", 0, 2, 0},
 	{35, "DescribeLogDirs", "describe_log_dirs", 1, 5, 1},
 	{37, "CreatePartitions", "create_partitions", 0, 3, 0},
+	{42, "DeleteGroups", "delete_groups", 0, 3, 0},
 	{43, "ElectLeaders", "elect_leaders", 0, 2, 0},
 	{44, "IncrementalAlterConfigs", "incremental_alter_configs", 0, 1, 0},
 	{46, "ListPartitionReassignments", "list_partition_reassignments", 0, 0, 0},
+	{47, "OffsetDelete", "offset_delete", 0, 0, 0},
 	{60, "DescribeCluster", "describe_cluster", 0, 2, 0},
 	{61, "DescribeProducers", "describe_producers", 0, 0, 0},
 	{65, "DescribeTransactions", "describe_transactions", 0, 0, 0},
 	{66, "ListTransactions", "list_transactions", 0, 2, 0},
+	{68, "ConsumerGroupHeartbeat", "consumer_group_heartbeat", 0, 1, 0},
+	{69, "ConsumerGroupDescribe", "consumer_group_describe", 0, 1, 0},
 	{74, "ListConfigResources", "list_config_resources", 0, 1, 0},
 	{75, "DescribeTopicPartitions", "describe_topic_partitions", 0, 0, 0},
 }
@@ -107,7 +119,7 @@ func TestLookupName_takes_every_spelling(t *testing.T) {
 }
 
 func TestLookupName_finds_nothing_for_other_names(t *testing.T) {
-	for _, name := range []string{"", "_", "produc", "produces", "init producer id", "JoinGroup", "0"} {
+	for _, name := range []string{"", "_", "produc", "produces", "init producer id", "JoinGroups", "0"} {
 		if api, ok := LookupName(name); ok {
 			t.Errorf("LookupName(%q) found %s", name, api.Name)
 		}

@@ -57,7 +57,7 @@ var unknown = map[string]bool{
 	"NumPartitions": true, "ReplicationFactor": true, // CreateTopics
 	"ProducerID": true, "ProducerEpoch": true, // InitProducerId
 	"NodeID": true, "Port": true, // FindCoordinator
-	"LeaderEpoch": true, "GenerationID": true, "MemberEpoch": true,
+	"LeaderEpoch": true, "Generation": true, // OffsetFetch, JoinGroup
 }
 
 // sources says from which list of the request a list of the answer is made,
@@ -67,6 +67,10 @@ var sources = map[string][]string{
 	"Coordinators":      {"CoordinatorKeys"},
 	"TransactionStates": {"TransactionalIDs"},
 }
+
+// unsaid are the fields that only a success fills: an answer to JoinGroup or
+// SyncGroup that refuses has no protocol, whatever the member named.
+var unsaid = map[string]bool{"UnknownTags": true, "ProtocolType": true, "Protocol": true}
 
 // unasked are the lists of an answer that no request names entries of. They tell
 // the code in one entry: DescribeLogDirs has no other place for it before
@@ -86,7 +90,7 @@ func (e errorFiller) fill(dst, src reflect.Value) {
 
 func (e errorFiller) field(name string, f, src reflect.Value) {
 	switch {
-	case name == "UnknownTags":
+	case unsaid[name]:
 	case name == "ErrorCode":
 		f.SetInt(int64(e.code))
 	case name == "ErrorMessage" && f.Type() == reflect.TypeFor[*string]():

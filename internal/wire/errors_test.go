@@ -323,7 +323,7 @@ func TestErrorAnswer_names_the_topics_and_partitions_of_every_served_request(t *
 		if !HasPartitions(api.Key) {
 			return
 		}
-		if got, want := partitionsIn(answer), partitionsIn(req); !slices.Equal(got, want) || len(got) != 4 {
+		if got, want := partitionsIn(answer), partitionsIn(req); !slices.Equal(got, want) || len(got) < 4 {
 			t.Errorf("the answer names %v, want %v", got, want)
 		}
 	})

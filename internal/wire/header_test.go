@@ -165,7 +165,7 @@ func TestServer_closes_on_what_is_not_served(t *testing.T) {
 		{0, 2, ReasonUnknownVersion, "version 2 of Produce is not served, only 3 to 13"},
 		{999, 0, ReasonUnknownAPI, "API key 999 is not served"},
 		{-1, 0, ReasonUnknownAPI, "API key -1 is not served"},
-		{11, 5, ReasonUnknownAPI, "API key 11 is not served"},
+		{17, 1, ReasonUnknownAPI, "API key 17 is not served"},
 		{7, 0, ReasonUnknownAPI, "API key 7 is not served"},
 	}
 	for _, w := range wantServed {

@@ -3,6 +3,7 @@ package wire
 import (
 	"iter"
 	"reflect"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -51,15 +52,21 @@ func eachOfTopic(topic reflect.Value, yield func(TopicPartition) bool) bool {
 // answers tell an error for each.
 func HasTopics(key int16) bool {
 	req := kmsg.RequestForKey(key)
-	if req == nil || len(topicListFields(structOf(req).Type())) == 0 {
+	if req == nil || len(topicTypes(structOf(req).Type())) == 0 {
 		return false
 	}
-	for _, f := range topicListFields(structOf(req.ResponseKind()).Type()) {
-		if tellsErrors(f.Type.Elem()) {
-			return true
-		}
+	return slices.ContainsFunc(topicTypes(structOf(req.ResponseKind()).Type()), tellsErrors)
+}
+
+// topicTypes are the types of the topics that a message may hold.
+func topicTypes(msg reflect.Type) (types []reflect.Type) {
+	for _, f := range topicListFields(msg) {
+		types = append(types, f.Type.Elem())
 	}
-	return false
+	for _, f := range nestFields(msg) {
+		types = append(types, topicTypes(f.Type.Elem())...)
+	}
+	return types
 }
 
 // HasPartitions says whether requests of the API with this key name partitions,
@@ -70,16 +77,9 @@ func HasPartitions(key int16) bool {
 
 // namesPartitions says whether the topics of a message have partitions.
 func namesPartitions(msg reflect.Type) bool {
-	for _, f := range topicListFields(msg) {
-		elem := f.Type.Elem()
-		if elem.Kind() != reflect.Struct {
-			continue
-		}
-		if _, ok := elem.FieldByName("Partitions"); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(topicTypes(msg), func(topic reflect.Type) bool {
+		return topic.Kind() == reflect.Struct && len(sliceFields(topic, "Partitions")) > 0
+	})
 }
 
 // Split makes two requests of one: in has the partitions that match, out the
@@ -125,13 +125,21 @@ func Merge(a, b kmsg.Response) kmsg.Response {
 	if b == nil {
 		return a
 	}
-	merged := clone(structOf(a))
-	from := structOf(b)
+	return merge(structOf(a), structOf(b)).Addr().Interface().(kmsg.Response)
+}
+
+// merge is a message, or a nest of one, with the topics of a and then of b.
+func merge(a, b reflect.Value) reflect.Value {
+	merged := clone(a)
 	for _, f := range topicListFields(merged.Type()) {
 		list := merged.FieldByIndex(f.Index)
-		list.Set(mergeTopics(list, from.FieldByIndex(f.Index)))
+		list.Set(mergeTopics(list, b.FieldByIndex(f.Index)))
 	}
-	return merged.Addr().Interface().(kmsg.Response)
+	for _, f := range nestFields(merged.Type()) {
+		nests := merged.FieldByIndex(f.Index)
+		nests.Set(mergeNests(nests, b.FieldByIndex(f.Index)))
+	}
+	return merged
 }
 
 func mergeTopics(a, b reflect.Value) reflect.Value {
@@ -174,23 +182,36 @@ func topicID(topic reflect.Value) (id [16]byte) {
 }
 
 // filter copies a message, keeping only the partitions that keep wants, and
-// says whether any is left. Topics that lose all of theirs go too; one that never
-// had any, such as an unknown one in a Metadata answer, is asked about with
-// partition -1.
+// says whether any is left. Topics that lose all of theirs go too, and so do
+// nests; one that never had any, such as an unknown topic in a Metadata answer, is
+// asked about with partition -1.
 func filter(msg reflect.Value, keep func(TopicPartition) bool) (reflect.Value, bool) {
 	c := clone(msg)
 	left := false
-	for _, list := range topicLists(c) {
-		kept := reflect.MakeSlice(list.Type(), 0, list.Len())
-		for i := range list.Len() {
-			if t, ok := filterTopic(list.Index(i), keep); ok {
-				kept = reflect.Append(kept, t)
-			}
-		}
-		list.Set(kept)
-		left = left || kept.Len() > 0
+	for _, f := range topicListFields(c.Type()) {
+		left = filterList(c.FieldByIndex(f.Index), func(topic reflect.Value) (reflect.Value, bool) {
+			return filterTopic(topic, keep)
+		}) || left
+	}
+	for _, f := range nestFields(c.Type()) {
+		left = filterList(c.FieldByIndex(f.Index), func(nest reflect.Value) (reflect.Value, bool) {
+			return filterNest(nest, keep)
+		}) || left
 	}
 	return c, left
+}
+
+// filterList puts what is left of each entry in the place of a list, and says
+// whether anything is.
+func filterList(list reflect.Value, part func(reflect.Value) (reflect.Value, bool)) bool {
+	kept := reflect.MakeSlice(list.Type(), 0, list.Len())
+	for i := range list.Len() {
+		if e, ok := part(list.Index(i)); ok {
+			kept = reflect.Append(kept, e)
+		}
+	}
+	list.Set(kept)
+	return kept.Len() > 0
 }
 
 func filterTopic(topic reflect.Value, keep func(TopicPartition) bool) (reflect.Value, bool) {
@@ -211,7 +232,8 @@ func filterTopic(topic reflect.Value, keep func(TopicPartition) bool) (reflect.V
 }
 
 // FillTopicNames writes the topic's name beside its id in a request that names
-// topics by id only (Produce and Fetch from version 13 on), so that what stands
+// topics by id only (Produce and Fetch from version 13 on, OffsetCommit
+// and OffsetFetch from 10), so that what stands
 // further down the chain can go by names. Messages in which a client may choose
 // between the two are left as they are.
 func FillTopicNames(req kmsg.Request, name func(id [16]byte) string) {
@@ -223,6 +245,17 @@ func FillTopicNames(req kmsg.Request, name func(id [16]byte) string) {
 	case *kmsg.FetchRequest:
 		for i := range r.Topics {
 			fillName(&r.Topics[i].Topic, r.Topics[i].TopicID, name)
+		}
+	case *kmsg.OffsetCommitRequest:
+		for i := range r.Topics {
+			fillName(&r.Topics[i].Topic, r.Topics[i].TopicID, name)
+		}
+	case *kmsg.OffsetFetchRequest:
+		for i := range r.Groups {
+			for j := range r.Groups[i].Topics {
+				t := &r.Groups[i].Topics[j]
+				fillName(&t.Topic, t.TopicID, name)
+			}
 		}
 	}
 }
@@ -245,8 +278,23 @@ func clone(v reflect.Value) reflect.Value {
 // topicListFields finds the fields of a message that hold topics: Topics, and
 // in DeleteTopics before version 6 TopicNames, which is a list of strings.
 func topicListFields(t reflect.Type) []reflect.StructField {
+	return sliceFields(t, "Topics", "TopicNames")
+}
+
+// nestFields finds the fields of a message that hold entries with topics of their
+// own, such as the groups of an OffsetFetch from version 8 on.
+func nestFields(t reflect.Type) (fields []reflect.StructField) {
+	for _, f := range sliceFields(t, "Groups", "Transactions") {
+		if elem := f.Type.Elem(); elem.Kind() == reflect.Struct && len(topicListFields(elem)) > 0 {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+func sliceFields(t reflect.Type, names ...string) []reflect.StructField {
 	var fields []reflect.StructField
-	for _, name := range []string{"Topics", "TopicNames"} {
+	for _, name := range names {
 		if f, ok := t.FieldByName(name); ok && f.Type.Kind() == reflect.Slice {
 			fields = append(fields, f)
 		}
@@ -254,10 +302,18 @@ func topicListFields(t reflect.Type) []reflect.StructField {
 	return fields
 }
 
+// topicLists are the lists of topics of a message, those of its nests behind its
+// own.
 func topicLists(msg reflect.Value) []reflect.Value {
 	var lists []reflect.Value
 	for _, f := range topicListFields(msg.Type()) {
 		lists = append(lists, msg.FieldByIndex(f.Index))
+	}
+	for _, f := range nestFields(msg.Type()) {
+		nests := msg.FieldByIndex(f.Index)
+		for i := range nests.Len() {
+			lists = append(lists, topicLists(nests.Index(i))...)
+		}
 	}
 	return lists
 }

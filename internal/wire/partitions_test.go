@@ -286,6 +286,10 @@ func TestHasTopics_and_HasPartitions(t *testing.T) {
 		{"describe_log_dirs", false, false}, {"list_partition_reassignments", false, false}, // they name them, and tell no errors of them
 		{"add_partitions_to_txn", true, true}, {"end_txn", false, false},
 		{"describe_transactions", false, false}, {"list_transactions", false, false},
+		{"offset_commit", true, true}, {"offset_fetch", true, true}, {"offset_delete", true, true},
+		{"join_group", false, false}, {"heartbeat", false, false}, {"leave_group", false, false}, {"sync_group", false, false},
+		{"describe_groups", false, false}, {"list_groups", false, false}, {"delete_groups", false, false},
+		{"consumer_group_heartbeat", false, false}, {"consumer_group_describe", false, false},
 		{"describe_cluster", false, false}, {"describe_topic_partitions", true, false},
 		{"metadata", true, false}, {"create_topics", true, false}, {"delete_topics", true, false},
 		{"create_partitions", true, false},
@@ -439,8 +443,10 @@ func TestFillTopicNames(t *testing.T) {
 	produce, fetch := kmsg.NewPtrProduceRequest(), kmsg.NewPtrFetchRequest()
 	produce.Topics = []kmsg.ProduceRequestTopic{{TopicID: known}, {TopicID: unknown}, {Topic: "kept", TopicID: known}, {}}
 	fetch.Topics = []kmsg.FetchRequestTopic{{TopicID: known}, {TopicID: unknown}, {Topic: "kept", TopicID: known}, {}}
+	commit := kmsg.NewPtrOffsetCommitRequest()
+	commit.Topics = []kmsg.OffsetCommitRequestTopic{{TopicID: known}, {TopicID: unknown}, {Topic: "kept", TopicID: known}, {}}
 	want := []string{"orders", "", "kept", ""}
-	for _, req := range []kmsg.Request{produce, fetch} {
+	for _, req := range []kmsg.Request{produce, fetch, commit} {
 		FillTopicNames(req, name)
 		if got := reflectTopics(req); !slices.Equal(got, want) {
 			t.Errorf("%T has the names %q, want %q", req, got, want)
