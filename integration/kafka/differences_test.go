@@ -127,13 +127,6 @@ var differences = []difference{
 		},
 	},
 	{
-		what:   "AddPartitionsToTxn 4 and 5",
-		kafka:  "served",
-		ours:   "not served",
-		reason: "they are for brokers among themselves, and a client that tries them falls back",
-		where:  []spot{{step: "ApiVersions *", field: "ApiKeys[AddPartitionsToTxn].MaxVersion", kafka: "5", ours: "3"}},
-	},
-	{
 		what:   "what ApiVersions names",
 		kafka:  "77 APIs, and its features",
 		ours:   "the APIs that are served, and no features",

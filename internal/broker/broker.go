@@ -92,10 +92,10 @@ func New(o Options) *Broker {
 		topics: map[string]*topic{}, byID: map[[16]byte]*topic{}, byMetric: map[string]string{},
 	}
 	b.nextID.Store(firstProducerID)
-	b.txns = newTransactions(b.newProducerID, o.Log)
 	b.set = map[resource]map[string]string{allBrokers: {"min.insync.replicas": "1"}} // as a new cluster of Kafka
 	b.memory.reclaim = b.reclaim
 	b.groups = group.New(newMemberIDs(o.Seed))
+	b.txns = newTransactions(b.newProducerID, b.groups, o.Log)
 	id := b.uuidLocked()
 	b.clusterID = base64.RawURLEncoding.EncodeToString(id[:])
 	return b
@@ -170,8 +170,12 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 		return answer(b.offsetForLeaderEpoch(r))
 	case *kmsg.AddPartitionsToTxnRequest:
 		return answer(b.addPartitionsToTxn(r))
+	case *kmsg.AddOffsetsToTxnRequest:
+		return answer(b.addOffsetsToTxn(r))
 	case *kmsg.EndTxnRequest:
 		return answer(b.endTxn(r))
+	case *kmsg.TxnOffsetCommitRequest:
+		return answer(b.txnOffsetCommit(r))
 	case *kmsg.DescribeConfigsRequest:
 		return answer(b.describeConfigs(req.Conn, r))
 	case *kmsg.AlterConfigsRequest:

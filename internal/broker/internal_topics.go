@@ -6,7 +6,7 @@ import "strings"
 // with the configs that it gives them. Here nothing is kept in them: they are made
 // when a client asks for one, so that a tool that looks for it finds it.
 var internalTopics = map[string]map[string]string{
-	"__consumer_offsets": {
+	consumerOffsets: {
 		"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600",
 	},
 	"__transaction_state": {
@@ -18,6 +18,10 @@ var internalTopics = map[string]map[string]string{
 		"retention.ms": "-1", "segment.bytes": "104857600",
 	},
 }
+
+// consumerOffsets is where Kafka keeps the offsets of groups
+// (Topic.GROUP_METADATA_TOPIC_NAME).
+const consumerOffsets = "__consumer_offsets"
 
 // internalPartitions is how many partitions an internal topic gets
 // (offsets.topic.num.partitions, transaction.state.log.num.partitions).

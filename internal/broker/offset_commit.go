@@ -27,18 +27,31 @@ const (
 
 func (b *Broker) offsetCommit(r *kmsg.OffsetCommitRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.OffsetCommitResponse)
-	c := committing{broker: b, request: r}
+	b.commitOffsets(r, resp, func(k group.Commit) (int16, []group.Reason) {
+		why, each := b.groups.Commit(k)
+		if why == group.NoSuchGroup && r.Version < commitGroupNotFoundSince {
+			return kerr.IllegalGeneration.Code, nil
+		}
+		return groupCode(why), each
+	})
+	return resp
+}
+
+// commitOffsets commits what can be of a request by keep, which gives an error
+// code for all or the reason for each.
+func (b *Broker) commitOffsets(r *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, keep func(group.Commit) (int16, []group.Reason)) {
+	c := committing{broker: b, request: r, keep: keep}
 	for i := range r.Topics {
 		resp.Topics = append(resp.Topics, c.topic(&r.Topics[i]))
 	}
 	c.fill(resp)
-	return resp
 }
 
 // committing collects what of a request can be committed.
 type committing struct {
 	broker  *Broker
 	request *kmsg.OffsetCommitRequest
+	keep    func(group.Commit) (int16, []group.Reason)
 	topics  []*topic
 	offsets []group.PartitionOffset
 }
@@ -100,20 +113,18 @@ func (c *committing) fill(resp *kmsg.OffsetCommitResponse) {
 func (c *committing) commit() (code func() int16) {
 	r, b := c.request, c.broker
 	who := group.Identity{Group: r.Group, MemberID: r.MemberID, InstanceID: r.InstanceID, Generation: r.Generation}
-	why, each := b.groups.Commit(group.Commit{Identity: who, Offsets: c.offsets, KnowsEpochs: r.Version >= commitEpochsSince})
+	all, each := c.keep(group.Commit{Identity: who, Offsets: c.offsets, KnowsEpochs: r.Version >= commitEpochsSince})
 	for _, t := range c.topics {
 		if b.lookup(t.name) != t { // deleted meanwhile, and its offsets have to go as well
 			b.groups.ForgetTopic(t.name)
 		}
 	}
-	switch {
-	case why == group.NoSuchGroup && r.Version < commitGroupNotFoundSince:
-		return func() int16 { return kerr.IllegalGeneration.Code }
-	case why != group.OK:
-		return func() int16 { return groupCode(why) }
-	}
 	return func() int16 {
-		why, each = each[0], each[1:]
+		if all != 0 {
+			return all
+		}
+		why := each[0]
+		each = each[1:]
 		return groupCode(why)
 	}
 }

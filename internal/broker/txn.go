@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fencepostmq/fencepost/internal/group"
 	"github.com/fencepostmq/fencepost/internal/txn"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"go.uber.org/zap"
@@ -21,6 +22,7 @@ type transactions struct {
 	table  *txn.Table[member]
 	timers map[string]*time.Timer // of open transactions, by transactional id
 	bytes  int                    // that the ids take, see maxTransactionalBytes
+	groups *group.Coordinator
 	log    *zap.Logger
 }
 
@@ -29,11 +31,11 @@ type transactions struct {
 type member struct {
 	topic     string
 	number    int32
-	partition *partition
+	partition *partition // nil for offsets, see offsetsOf
 }
 
-func newTransactions(newID func() int64, log *zap.Logger) *transactions {
-	return &transactions{log: log, table: txn.NewTable[member](newID), timers: map[string]*time.Timer{}}
+func newTransactions(newID func() int64, groups *group.Coordinator, log *zap.Logger) *transactions {
+	return &transactions{groups: groups, log: log, table: txn.NewTable[member](newID), timers: map[string]*time.Timer{}}
 }
 
 // init gives out the producer of a transactional id; see txn.Table.
@@ -81,6 +83,18 @@ func (t *transactions) addLocked(id string, p txn.Producer, members ...member) e
 	return nil
 }
 
+// verify says why a producer may not write into partitions, nil if it may.
+func (t *transactions) verify(id string, p txn.Producer, members []member) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range members {
+		if err := t.table.Verify(id, p, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // end commits or aborts; its markers stand in the logs when it returns.
 func (t *transactions) end(id string, p txn.Producer, commit, bump bool) (txn.Producer, error) {
 	t.mu.Lock()
@@ -107,8 +121,11 @@ func (t *transactions) finishLocked(id string, ending *txn.Ending[member]) {
 		delete(t.timers, id)
 	}
 	for _, m := range ending.Partitions {
-		m.partition.mark(ending.Producer, ending.Commit)
+		if m.partition != nil {
+			m.partition.mark(ending.Producer, ending.Commit)
+		}
 	}
+	t.groups.EndPending(ending.Producer.ID, ending.Commit)
 }
 
 // txnError is how a transactional id's refusal is told to a request of the

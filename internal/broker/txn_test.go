@@ -27,6 +27,10 @@ func addingTo(id string, p txn.Producer, version int16, topic string, partitions
 	req.Version = version
 	req.TransactionalID, req.ProducerID, req.ProducerEpoch = id, p.ID, p.Epoch
 	req.Topics = []kmsg.AddPartitionsToTxnRequestTopic{{Topic: topic, Partitions: partitions}}
+	batched := kmsg.NewAddPartitionsToTxnRequestTransaction()
+	batched.TransactionalID, batched.ProducerID, batched.ProducerEpoch = id, p.ID, p.Epoch
+	batched.Topics = []kmsg.AddPartitionsToTxnRequestTransactionTopic{{Topic: topic, Partitions: partitions}}
+	req.Transactions = append(req.Transactions, batched)
 	return req
 }
 
@@ -36,6 +40,13 @@ func addedTo(resp kmsg.Response) (codes []string) {
 	for _, t := range r.Topics {
 		for _, p := range t.Partitions {
 			codes = append(codes, codeName(p.ErrorCode))
+		}
+	}
+	for _, x := range r.Transactions {
+		for _, t := range x.Topics {
+			for _, p := range t.Partitions {
+				codes = append(codes, codeName(p.ErrorCode))
+			}
 		}
 	}
 	return codes
@@ -245,6 +256,11 @@ func TestAddPartitionsToTxn(t *testing.T) {
 		{"an empty id", func(p txn.Producer) *kmsg.AddPartitionsToTxnRequest {
 			return addingTo("", p, 3, "there", 0)
 		}, []string{"INVALID_REQUEST"}},
+		{"whether it was added, when it was not", func(p txn.Producer) *kmsg.AddPartitionsToTxnRequest {
+			req := addingTo("tx", p, 4, "there", 0)
+			req.Transactions[0].VerifyOnly = true
+			return req
+		}, []string{"TRANSACTION_ABORTABLE"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n, c := startWith(t, "there")
@@ -283,4 +299,76 @@ func TestTxn_one_that_is_forgotten_is_aborted_in_time(t *testing.T) {
 		want(t, "the marker", c.markerAt("there", 0, 1), "abort by 1000 epoch 1")
 		wantCode(t, c.ask(endingTxn("tx", p, 3, true)).(*kmsg.EndTxnResponse).ErrorCode, "PRODUCER_FENCED")
 	})
+}
+
+func addingOffsets(id string, p txn.Producer, group string) *kmsg.AddOffsetsToTxnRequest {
+	req := kmsg.NewPtrAddOffsetsToTxnRequest()
+	req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group = id, p.ID, p.Epoch, group
+	return req
+}
+
+// committingIn makes a TxnOffsetCommit of one offset by nobody of the group.
+func (c *client) committingIn(id string, p txn.Producer, version int16, group, topic string, partition int32, offset int64) *kmsg.TxnOffsetCommitRequest {
+	req := kmsg.NewPtrTxnOffsetCommitRequest()
+	req.Version, req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group = version, id, p.ID, p.Epoch, group
+	t := kmsg.NewTxnOffsetCommitRequestTopic()
+	t.Topic, t.TopicID = topic, c.idOf(topic)
+	from := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+	from.Partition, from.Offset = partition, offset
+	t.Partitions = append(t.Partitions, from)
+	req.Topics = append(req.Topics, t)
+	return req
+}
+
+// committedOffset is what a group has committed, -1 for nothing.
+func (c *client) committedOffset(group, topic string, partition int32) int64 {
+	c.t.Helper()
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.Version, req.Group = 7, group
+	req.Topics = []kmsg.OffsetFetchRequestTopic{{Topic: topic, Partitions: []int32{partition}}}
+	return c.ask(req).(*kmsg.OffsetFetchResponse).Topics[0].Partitions[0].Offset
+}
+
+func TestTxnOffsetCommit_offsets_count_from_the_commit_on(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		commit bool
+		want   int64
+	}{{"commit", true, 5}, {"abort", false, -1}} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, c := startWith(t, "there")
+			p := c.producerOf("tx")
+			wantCode(t, c.ask(addingOffsets("tx", p, "g")).(*kmsg.AddOffsetsToTxnResponse).ErrorCode, "NONE")
+			c.ask(c.committingIn("tx", p, 3, "g", "there", 0, 5))
+			want(t, "while it is open", c.committedOffset("g", "there", 0), -1)
+			c.endTxn("tx", p, tt.commit)
+			want(t, "afterwards", c.committedOffset("g", "there", 0), tt.want)
+			want(t, "what was written", c.end("there", 0), 0)
+		})
+	}
+}
+
+func TestTxnOffsetCommit_who_may(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		version int16
+		id      string
+		epoch   int16
+		want    string
+	}{
+		{"not before it was added", 3, "tx", 1, "INVALID_TXN_STATE"},
+		{"not before it was added, which the client may abort", 4, "tx", 1, "TRANSACTION_ABORTABLE"},
+		{"from version 5 on it is added", 5, "tx", 1, "NONE"},
+		{"not an older epoch", 5, "tx", 0, "INVALID_PRODUCER_EPOCH"},
+		{"not an id that nobody has", 5, "nobody", 1, "INVALID_PRODUCER_ID_MAPPING"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, c := startWith(t, "there")
+			c.producerOf("tx")
+			p := c.producerOf("tx") // epoch 1
+			p.Epoch = tt.epoch
+			resp := c.ask(c.committingIn(tt.id, p, tt.version, "g", "there", 0, 5)).(*kmsg.TxnOffsetCommitResponse)
+			wantCode(t, resp.Topics[0].Partitions[0].ErrorCode, tt.want)
+		})
+	}
 }

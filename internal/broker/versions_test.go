@@ -245,6 +245,22 @@ var samples = map[kmsg.Key]sample{
 			want(t, "codes", addedTo(resp), []string{"NONE"})
 		},
 	},
+	kmsg.AddOffsetsToTxn: {
+		func(c *client, _ int16) kmsg.Request { return addingOffsets("tx", c.producerOf("tx"), "g") },
+		func(t *testing.T, resp kmsg.Response) {
+			wantCode(t, resp.(*kmsg.AddOffsetsToTxnResponse).ErrorCode, "NONE")
+		},
+	},
+	kmsg.TxnOffsetCommit: {
+		func(c *client, v int16) kmsg.Request {
+			p := c.producerOf("tx")
+			c.ask(addingOffsets("tx", p, "g"))
+			return c.committingIn("tx", p, v, "g", "there", 0, 5)
+		},
+		func(t *testing.T, resp kmsg.Response) {
+			wantCode(t, resp.(*kmsg.TxnOffsetCommitResponse).Topics[0].Partitions[0].ErrorCode, "NONE")
+		},
+	},
 	kmsg.EndTxn: {
 		func(c *client, v int16) kmsg.Request {
 			p := c.producerOf("tx")

@@ -41,6 +41,11 @@ func Parse(sentence string) (Rule, error) {
 			return Rule{}, err
 		}
 	}
+	// Characters that have to be escaped take more bytes there: who reads the
+	// canonical form has to be able to.
+	if n := len(p.rule.String()); n > MaxSentence {
+		return Rule{}, p.fail(p.peek(), fmt.Sprintf("the rule has %d bytes in its canonical form", n), fmt.Sprintf("no more than %d", MaxSentence), "")
+	}
 	return p.rule, nil
 }
 

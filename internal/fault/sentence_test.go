@@ -163,6 +163,13 @@ func TestParse_refuses_a_sentence_that_is_too_long(t *testing.T) {
 	}
 }
 
+func TestParse_refuses_a_rule_whose_canonical_form_is_too_long(t *testing.T) {
+	_, err := Parse("drop after produce client=" + strings.Repeat("\xd3", MaxSentence/4)) // four bytes each when escaped
+	if want := "the rule has 4124 bytes in its canonical form"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestRule_as_text(t *testing.T) {
 	var r Rule
 	if err := r.UnmarshalText([]byte("drop  after  produce")); err != nil {

@@ -285,6 +285,7 @@ func TestHasTopics_and_HasPartitions(t *testing.T) {
 		{"offset_for_leader_epoch", true, true}, {"elect_leaders", true, true},
 		{"describe_log_dirs", false, false}, {"list_partition_reassignments", false, false}, // they name them, and tell no errors of them
 		{"add_partitions_to_txn", true, true}, {"end_txn", false, false},
+		{"add_offsets_to_txn", false, false}, {"txn_offset_commit", true, true},
 		{"describe_transactions", false, false}, {"list_transactions", false, false},
 		{"offset_commit", true, true}, {"offset_fetch", true, true}, {"offset_delete", true, true},
 		{"join_group", false, false}, {"heartbeat", false, false}, {"leave_group", false, false}, {"sync_group", false, false},

@@ -186,7 +186,7 @@ func decodeAnswer(frame []byte, resp kmsg.Response, v int16, correlation int32) 
 // before them, are flexible (the "flexibleVersions" of Kafka's message
 // definitions).
 var flexibleFrom = map[int16]int16{
-	0: 9, 1: 12, 2: 6, 3: 9, 10: 3, 18: 3, 19: 5, 20: 4, 21: 2, 22: 2, 23: 4, 24: 3, 26: 3, 32: 4, 33: 2,
+	0: 9, 1: 12, 2: 6, 3: 9, 10: 3, 18: 3, 19: 5, 20: 4, 21: 2, 22: 2, 23: 4, 24: 3, 25: 3, 26: 3, 28: 3, 32: 4, 33: 2,
 	35: 2, 37: 2, 43: 2, 44: 1, 46: 0, 60: 0, 61: 0, 65: 0, 66: 0, 74: 0, 75: 0,
 	8: 8, 9: 6, 11: 6, 12: 4, 13: 4, 14: 4, 15: 5, 16: 3, 42: 2, 47: 1, 68: 0, 69: 0, // 47 never was
 }
