@@ -35,7 +35,7 @@ func TestProduce_LogAppendTimeIsTheBrokers(t *testing.T) {
 			told := c.produce("there", 0, batch)
 			wantCode(t, told.ErrorCode, "NONE")
 			want(t, "offset, time and start", []int64{told.BaseOffset, told.LogAppendTime, told.LogStartOffset}, []int64{0, now, 0})
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 		}
 		c.store("there", 0, plain(3))
 		want(t, "the first batch", c.everything("there", 0, 0)[:len(batch.bytes())], stored(by(7, 0, 0, 2).at(1000, 1<<60).saying(func(b *kmsg.RecordBatch) {
