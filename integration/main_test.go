@@ -22,6 +22,9 @@ var workDir string
 const parallel = "8"
 
 func TestMain(m *testing.M) {
+	if spec := os.Getenv(chaosEnv); spec != "" {
+		os.Exit(chaosMain(spec))
+	}
 	os.Exit(run(m))
 }
 

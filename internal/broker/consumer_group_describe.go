@@ -37,7 +37,7 @@ func (b *Broker) describedConsumers(id string) kmsg.ConsumerGroupDescribeRespons
 	d, ok := b.groups.DescribeConsumers(id)
 	if !ok {
 		told.ErrorCode = kerr.GroupIDNotFound.Code
-		told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("Group %s is not a consumer group.", id))
+		told.ErrorMessage = kmsg.StringPtr(b.whyNoConsumers(id))
 		return told
 	}
 	told.State, told.Epoch, told.AssignmentEpoch, told.AssignorName = d.State.String(), d.Epoch, d.TargetEpoch, d.Assignor
@@ -45,6 +45,15 @@ func (b *Broker) describedConsumers(id string) kmsg.ConsumerGroupDescribeRespons
 		told.Members = append(told.Members, b.describedMember(&d.Members[i]))
 	}
 	return told
+}
+
+// whyNoConsumers says what is wrong with a group that does not speak the consumer
+// protocol. Kafka's own tools show it.
+func (b *Broker) whyNoConsumers(id string) string {
+	if b.groups.Describe(id).State == group.Dead {
+		return fmt.Sprintf("Group %s not found.", id)
+	}
+	return fmt.Sprintf("Group %s is not a consumer group.", id)
 }
 
 func (b *Broker) describedMember(m *group.ConsumerMemberDescription) kmsg.ConsumerGroupDescribeResponseGroupMember {

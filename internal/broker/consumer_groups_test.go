@@ -72,10 +72,26 @@ func TestConsumerGroupDescribe_OfAnotherGroup(t *testing.T) {
 	c.joined("classic")
 	req := kmsg.NewPtrConsumerGroupDescribeRequest()
 	req.Groups = []string{"classic", "none"}
+	var told []string
 	for _, g := range c.ask(req).(*kmsg.ConsumerGroupDescribeResponse).Groups {
 		wantCode(t, g.ErrorCode, "GROUP_ID_NOT_FOUND")
-		want(t, "message", text(g.ErrorMessage), fmt.Sprintf("Group %s is not a consumer group.", g.Group))
+		told = append(told, text(g.ErrorMessage))
 	}
+	want(t, "messages", fmt.Sprint(told), "[Group classic is not a consumer group. Group none not found.]")
+}
+
+func TestDescribeGroups_OfTheConsumerProtocol(t *testing.T) {
+	_, c := startWith(t, "there")
+	c.ask(entering(1, "g", "there"))
+	req := kmsg.NewPtrDescribeGroupsRequest()
+	req.Version, req.Groups = 6, []string{"g", "none"}
+	var told []string
+	for _, g := range c.ask(req).(*kmsg.DescribeGroupsResponse).Groups {
+		wantCode(t, g.ErrorCode, "GROUP_ID_NOT_FOUND")
+		want(t, "state", g.State, "Dead")
+		told = append(told, text(g.ErrorMessage))
+	}
+	want(t, "messages", fmt.Sprint(told), "[Group g is not a classic group. Group none not found.]")
 }
 
 func TestConsumerGroup_IsListedAsOne(t *testing.T) {

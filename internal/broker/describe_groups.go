@@ -25,7 +25,7 @@ func (b *Broker) describeGroups(r *kmsg.DescribeGroupsRequest) kmsg.Response {
 		told := describedGroup(id, b.groups.Describe(id))
 		if told.State == group.Dead.String() && r.Version >= describeGroupNotFoundSince {
 			told.ErrorCode = kerr.GroupIDNotFound.Code
-			told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("Group %s not found.", id))
+			told.ErrorMessage = kmsg.StringPtr(b.whyNotClassic(id))
 		}
 		if r.IncludeAuthorizedOperations && told.State != group.Dead.String() {
 			told.AuthorizedOperations = groupOperations
@@ -33,6 +33,15 @@ func (b *Broker) describeGroups(r *kmsg.DescribeGroupsRequest) kmsg.Response {
 		resp.Groups = append(resp.Groups, told)
 	}
 	return resp
+}
+
+// whyNotClassic says what is wrong with a group that does not speak the classic
+// protocol.
+func (b *Broker) whyNotClassic(id string) string {
+	if _, ok := b.groups.DescribeConsumers(id); ok {
+		return fmt.Sprintf("Group %s is not a classic group.", id)
+	}
+	return fmt.Sprintf("Group %s not found.", id)
 }
 
 func describedGroup(id string, d group.Description) kmsg.DescribeGroupsResponseGroup {
