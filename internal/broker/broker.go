@@ -92,7 +92,7 @@ func New(o Options) *Broker {
 		topics: map[string]*topic{}, byID: map[[16]byte]*topic{}, byMetric: map[string]string{},
 	}
 	b.nextID.Store(firstProducerID)
-	b.txns = newTransactions(b.newProducerID, o.Log)
+	b.txns = newTransactions(b.newProducerID, &b.memory, o.Log)
 	b.set = map[resource]map[string]string{allBrokers: {"min.insync.replicas": "1"}} // as a new cluster of Kafka
 	b.memory.reclaim = b.reclaim
 	b.groups = group.New(newMemberIDs(o.Seed))

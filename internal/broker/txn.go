@@ -21,6 +21,7 @@ type transactions struct {
 	table  *txn.Table[member]
 	timers map[string]*time.Timer // of open transactions, by transactional id
 	bytes  int                    // that the ids take, see maxTransactionalBytes
+	memory *memory                // of the whole broker
 	log    *zap.Logger
 }
 
@@ -32,8 +33,8 @@ type member struct {
 	partition *partition
 }
 
-func newTransactions(newID func() int64, log *zap.Logger) *transactions {
-	return &transactions{log: log, table: txn.NewTable[member](newID), timers: map[string]*time.Timer{}}
+func newTransactions(newID func() int64, m *memory, log *zap.Logger) *transactions {
+	return &transactions{memory: m, log: log, table: txn.NewTable[member](newID), timers: map[string]*time.Timer{}}
 }
 
 // init gives out the producer of a transactional id; see txn.Table.
@@ -70,8 +71,14 @@ func (t *transactions) add(id string, p txn.Producer, members []member) error {
 }
 
 func (t *transactions) addLocked(id string, p txn.Producer, members ...member) error {
-	now := time.Now().UnixMilli()
-	if err := t.table.Add(id, p, now, members...); err != nil {
+	missing, err := t.table.Missing(id, p, members...)
+	if err != nil {
+		return err
+	}
+	if err := t.memory.takeMembers(len(missing)); err != nil {
+		return err
+	}
+	if err := t.table.Add(id, p, time.Now().UnixMilli(), missing...); err != nil {
 		return err
 	}
 	if e := t.table.Lookup(id); t.timers[id] == nil {
@@ -117,8 +124,10 @@ func txnError(err error, knowsFenced bool) *kerr.Error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errTooManyIDs):
+	case errors.Is(err, errTooManyIDs), errors.Is(err, errTooManyMembers):
 		return kerr.PolicyViolation
+	case errors.Is(err, memoryFull):
+		return kerr.KafkaStorageError
 	case errors.Is(err, txn.ErrUnknown):
 		return kerr.InvalidProducerIDMapping
 	case errors.Is(err, txn.ErrFenced) && knowsFenced:
