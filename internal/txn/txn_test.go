@@ -68,9 +68,6 @@ func said(p txn.Producer, ending *txn.Ending[string], err error) string {
 // e is the epoch that the first producer of a table has.
 func e(epoch int16) txn.Producer { return txn.Producer{ID: 7, Epoch: epoch} }
 
-// next is the same for the producer that follows when the epochs are used up.
-func next(epoch int16) txn.Producer { return txn.Producer{ID: 8, Epoch: epoch} }
-
 const (
 	commit, abort = true, false
 	bump, keep    = true, false // versions from 5 on, versions below
