@@ -95,7 +95,7 @@ func New(o Options) *Broker {
 	b.set = map[resource]map[string]string{allBrokers: {"min.insync.replicas": "1"}} // as a new cluster of Kafka
 	b.memory.reclaim = b.reclaim
 	b.groups = group.New(newMemberIDs(o.Seed))
-	b.txns = newTransactions(b.newProducerID, b.groups, o.Log)
+	b.txns = newTransactions(b.newProducerID, b.groups, &b.memory, o.Log)
 	id := b.uuidLocked()
 	b.clusterID = base64.RawURLEncoding.EncodeToString(id[:])
 	return b

@@ -62,6 +62,10 @@ func (f *fetching) partition(t *target, told *kmsg.FetchResponseTopicPartition) 
 	limit := min(most, f.left)
 	v := t.partition.read(t.asked.FetchOffset, limit, f.request.IsolationLevel)
 	switch last := t.asked.LastFetchedEpoch; {
+	case v.err == errDeleted && f.request.Version >= 13:
+		return kerr.UnknownTopicID
+	case v.err == errDeleted:
+		return kerr.UnknownTopicOrPartition
 	case last == leaderEpoch && t.asked.FetchOffset > v.end:
 		told.DivergingEpoch.Epoch, told.DivergingEpoch.EndOffset = leaderEpoch, v.end
 		f.failed = true
@@ -72,7 +76,9 @@ func (f *fetching) partition(t *target, told *kmsg.FetchResponseTopicPartition) 
 	default:
 		told.AbortedTransactions = v.aborted
 		f.failed = f.failed || v.beyond // the records may be long in coming
-		f.take(v.records, most, limit)
+		if full := f.take(v.records, most, limit); full && v.aborted != nil {
+			told.AbortedTransactions = v.aborted[:0:0] // told with the records
+		}
 	}
 	told.HighWatermark, told.LastStableOffset, told.LogStartOffset = v.end, v.stable, v.start
 	return nil
@@ -104,15 +110,18 @@ func replicaOf(r *kmsg.FetchRequest) int32 {
 
 // take counts what was read of the newest target, of which most bytes are wanted
 // and limit may be given.
-func (f *fetching) take(s log.Stretch, most, limit int) {
+// It says whether the answer had no room for any.
+func (f *fetching) take(s log.Stretch, most, limit int) (full bool) {
 	f.available += min(s.Size(), most)
-	if f.bytes > 0 && len(s.First) > limit { // only the first batch of all comes whole
+	full = f.bytes > 0 && len(s.First) > limit
+	if full { // only the first batch of all comes whole
 		s.First, s.More = nil, limit < most // the answer is full
 	}
 	f.records[len(f.records)-1] = s
 	f.more = f.more || s.More
 	f.bytes += s.Size()
 	f.left -= s.Size()
+	return full
 }
 
 // answer tells what was read. Partitions that stand side by side share an entry

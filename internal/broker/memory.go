@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"errors"
 	"sync/atomic"
 
 	"github.com/dustin/go-humanize"
@@ -39,6 +40,33 @@ func (m *memory) full() {
 			"give it more with --memory, or let records go with DeleteRecords or DeleteTopics",
 			zap.String("memory", humanize.IBytes(uint64(m.limit))))
 	}
+}
+
+// memberBytes is what a partition takes while it is in an open transaction: its
+// marker, and the places where it is noted.
+const memberBytes = 512
+
+var errTooManyMembers = errors.New("with the partitions of this transaction too many producers would be remembered")
+
+// takeMembers asks for room for n partitions of a transaction, and for its
+// producer in each. It is refused as a whole.
+func (m *memory) takeMembers(n int) error {
+	if m.producers.Add(int64(n)) > MaxProducers && n > 0 {
+		m.producers.Add(-int64(n))
+		return errTooManyMembers
+	}
+	if m.take(n*memberBytes) || m.reclaim != nil && m.reclaim() && m.take(n*memberBytes) {
+		return nil
+	}
+	m.producers.Add(-int64(n))
+	m.full()
+	return memoryFull
+}
+
+// giveMember returns the room of a partition whose transaction has ended.
+func (m *memory) giveMember() {
+	m.producers.Add(-1)
+	m.give(memberBytes)
 }
 
 // force takes room for n bytes that cannot be refused.

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -66,6 +67,10 @@ func (p *partition) appendOnce(c *wire.CheckedBatch) placed {
 
 func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 	at := placed{offset: -1, appendTime: -1}
+	if p.deleted {
+		at.refused = refuse(kerr.UnknownTopicOrPartition, "the topic was deleted")
+		return at
+	}
 	batch := producer.Batch{ProducerID: c.ProducerID, Epoch: c.ProducerEpoch, First: c.FirstSequence, Records: c.NumRecords}
 	if c.ProducerID >= 0 {
 		at.Outcome = p.producers.Check(batch)
@@ -110,9 +115,6 @@ var memoryFull = refuse(kerr.KafkaStorageError, "the memory that this broker has
 // noPlaceLocked says why a batch that the lesson accepts cannot be written, nil
 // if it can. Then its memory is taken.
 func (p *partition) noPlaceLocked(c *wire.CheckedBatch) *refusal {
-	if p.deleted {
-		return refuse(kerr.UnknownTopicOrPartition, "the topic was deleted")
-	}
 	if first, open := p.txns.open[c.ProducerID]; open && !c.Transactional() {
 		return refuse(kerr.InvalidTxnState, "producer %d has a transaction open since offset %d, and this batch is not part of it", c.ProducerID, first)
 	}
@@ -138,7 +140,7 @@ type view struct {
 	start, end int64
 	stable     int64       // the last stable offset
 	records    log.Stretch // the log's own memory: read only
-	err        error       // log.ErrOutOfRange
+	err        error       // log.ErrOutOfRange, or errDeleted
 
 	// For a reader of committed records: what it has to leave out, and whether it
 	// asks from beyond what it may see.
@@ -146,17 +148,32 @@ type view struct {
 	beyond  bool
 }
 
+// errDeleted says that a topic was deleted while somebody was about to read it.
+var errDeleted = errors.New("the topic was deleted")
+
 // read reads what a reader of this isolation level may see, from an offset on.
 func (p *partition) read(offset int64, maxBytes int, isolation int8) view {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.deleted {
+		return view{err: errDeleted}
+	}
 	p.retainLocked()
 	v := view{start: p.log.Start(), end: p.log.End(), stable: p.stableLocked()}
 	v.records, v.err = p.log.ReadAcross(offset, p.reachLocked(isolation), maxBytes)
 	if isolation == readCommitted {
-		v.aborted, v.beyond = p.abortedLocked(offset, v.end), offset > v.stable
+		v.aborted, v.beyond = p.abortedLocked(offset, v.readTo()), offset > v.stable
 	}
 	return v
+}
+
+// readTo is the offset up to which a reader has to know what was aborted: the end
+// of the log, or of what it was given if a limit cut that.
+func (v *view) readTo() int64 {
+	if to := v.records.Until(); to > 0 && to < v.stable {
+		return to
+	}
+	return v.end
 }
 
 // trim moves the log's start and tells where it is then.
@@ -171,17 +188,18 @@ func (p *partition) trim(offset int64) (start int64, err error) {
 		return 0, err
 	}
 	p.gaveLocked(before)
-	p.forgetLocked()
 	return p.log.Start(), nil
 }
 
-// delete gives the partition's memory back and wakes who waits for records.
+// delete gives the partition's memory back and wakes who waits for records. What
+// it held goes at once: an open transaction may keep the partition itself for long.
 func (p *partition) delete() {
 	p.mu.Lock()
 	if !p.deleted {
 		p.deleted = true
 		p.memory.give(p.log.Size())
 		p.memory.forget(p.producers.Len())
+		p.log, p.producers, p.txns = log.Log{}, producer.New(producer.Refuse), partitionTxns{}
 	}
 	wake := p.takeWaitingLocked(true)
 	p.mu.Unlock()

@@ -25,10 +25,11 @@ type abortedTxn struct {
 	first, last int64 // offsets of its first record and of its marker
 }
 
-// mark writes the marker that ends a transaction. It is kept even if the memory
-// is full: without it, what is there could not be read.
+// mark writes the marker that ends a transaction. Its room was taken when the
+// partition was added: without it, what is there could not be read.
 func (p *partition) mark(by txn.Producer, commit bool) {
 	p.mu.Lock()
+	defer p.memory.giveMember()
 	if p.deleted {
 		p.mu.Unlock()
 		return
@@ -68,11 +69,12 @@ func (p *partition) beganLocked(producerID, offset int64) {
 }
 
 // stableLocked is the last stable offset: before it, every transaction has ended.
+// Where the first record of one is deleted it is the start of what is left.
 func (p *partition) stableLocked() int64 {
 	if len(p.txns.open) == 0 {
 		return p.log.End()
 	}
-	return slices.Min(slices.Collect(maps.Values(p.txns.open)))
+	return max(p.log.Start(), slices.Min(slices.Collect(maps.Values(p.txns.open))))
 }
 
 // reach is the offsets that a reader of this isolation level may see: from start
@@ -107,6 +109,9 @@ func (p *partition) abortedLocked(from, to int64) []kmsg.FetchResponseTopicParti
 
 // forgetLocked lets go of aborted transactions that nobody can read any more.
 func (p *partition) forgetLocked() {
-	start := p.log.Start()
-	p.txns.aborted = slices.DeleteFunc(p.txns.aborted, func(a abortedTxn) bool { return a.last < start })
+	start, gone := p.log.Start(), 0
+	for gone < len(p.txns.aborted) && p.txns.aborted[gone].last < start {
+		gone++
+	}
+	p.txns.aborted = p.txns.aborted[gone:] // an append lets go of what lies before
 }

@@ -38,11 +38,13 @@ func (p *partition) retainLocked() {
 	p.gaveLocked(before)
 }
 
-// gaveLocked returns the memory of what was trimmed since the log had this size.
+// gaveLocked returns the memory of what was trimmed since the log had this size,
+// and forgets what is known of it.
 func (p *partition) gaveLocked(before int64) {
 	if !p.deleted { // else all of it was given back
 		p.memory.give(before - p.log.Size())
 	}
+	p.forgetLocked()
 }
 
 func (p *partition) retain() {

@@ -23,6 +23,7 @@ type transactions struct {
 	timers map[string]*time.Timer // of open transactions, by transactional id
 	bytes  int                    // that the ids take, see maxTransactionalBytes
 	groups *group.Coordinator
+	memory *memory // of the whole broker
 	log    *zap.Logger
 }
 
@@ -34,8 +35,8 @@ type member struct {
 	partition *partition // nil for offsets, see offsetsOf
 }
 
-func newTransactions(newID func() int64, groups *group.Coordinator, log *zap.Logger) *transactions {
-	return &transactions{groups: groups, log: log, table: txn.NewTable[member](newID), timers: map[string]*time.Timer{}}
+func newTransactions(newID func() int64, groups *group.Coordinator, m *memory, log *zap.Logger) *transactions {
+	return &transactions{groups: groups, memory: m, log: log, table: txn.NewTable[member](newID), timers: map[string]*time.Timer{}}
 }
 
 // init gives out the producer of a transactional id; see txn.Table.
@@ -72,8 +73,14 @@ func (t *transactions) add(id string, p txn.Producer, members []member) error {
 }
 
 func (t *transactions) addLocked(id string, p txn.Producer, members ...member) error {
-	now := time.Now().UnixMilli()
-	if err := t.table.Add(id, p, now, members...); err != nil {
+	missing, err := t.table.Missing(id, p, members...)
+	if err != nil {
+		return err
+	}
+	if err := t.memory.takeMembers(len(missing)); err != nil {
+		return err
+	}
+	if err := t.table.Add(id, p, time.Now().UnixMilli(), missing...); err != nil {
 		return err
 	}
 	if e := t.table.Lookup(id); t.timers[id] == nil {
@@ -120,12 +127,18 @@ func (t *transactions) finishLocked(id string, ending *txn.Ending[member]) {
 		timer.Stop()
 		delete(t.timers, id)
 	}
+	offsets := false
 	for _, m := range ending.Partitions {
-		if m.partition != nil {
-			m.partition.mark(ending.Producer, ending.Commit)
+		if m.partition == nil {
+			offsets = true
+			t.memory.giveMember()
+			continue
 		}
+		m.partition.mark(ending.Producer, ending.Commit)
 	}
-	t.groups.EndPending(ending.Producer.ID, ending.Commit)
+	if offsets { // of all groups at once
+		t.groups.EndPending(ending.Producer.ID, ending.Commit)
+	}
 }
 
 // txnError is how a transactional id's refusal is told to a request of the
@@ -134,8 +147,10 @@ func txnError(err error, knowsFenced bool) *kerr.Error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errTooManyIDs):
+	case errors.Is(err, errTooManyIDs), errors.Is(err, errTooManyMembers):
 		return kerr.PolicyViolation
+	case errors.Is(err, memoryFull):
+		return kerr.KafkaStorageError
 	case errors.Is(err, txn.ErrUnknown):
 		return kerr.InvalidProducerIDMapping
 	case errors.Is(err, txn.ErrFenced) && knowsFenced:

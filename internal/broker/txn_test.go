@@ -336,14 +336,14 @@ func TestTxnOffsetCommit_offsets_count_from_the_commit_on(t *testing.T) {
 		want   int64
 	}{{"commit", true, 5}, {"abort", false, -1}} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, c := startWith(t, "there")
+			n, c := startWith(t, "there")
 			p := c.producerOf("tx")
 			wantCode(t, c.ask(addingOffsets("tx", p, "g")).(*kmsg.AddOffsetsToTxnResponse).ErrorCode, "NONE")
 			c.ask(c.committingIn("tx", p, 3, "g", "there", 0, 5))
 			want(t, "while it is open", c.committedOffset("g", "there", 0), -1)
 			c.endTxn("tx", p, tt.commit)
 			want(t, "afterwards", c.committedOffset("g", "there", 0), tt.want)
-			want(t, "what was written", c.end("there", 0), 0)
+			want(t, "what was written, and memory that is in use", []int64{c.end("there", 0), n.memory.used.Load()}, []int64{0, 0})
 		})
 	}
 }

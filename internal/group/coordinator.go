@@ -71,6 +71,7 @@ type group struct {
 	classic  *classic  // of a group in which a member assigns, or nil
 	consumer *consumer // of one in which the coordinator assigns, or nil
 	offsets  offsets
+	kept     tally                                 // of offsets and pending
 	pending  map[int64]map[Partition]pendingOffset // of open transactions, by producer id
 }
 

@@ -26,6 +26,27 @@ type Offset struct {
 // offsets are those that a group committed.
 type offsets map[Partition]Offset
 
+// A tally counts the offsets that a group keeps, committed and pending, by topic
+// and partition: so a topic that goes need not be looked for among very many.
+type tally map[string]map[int32]int
+
+func (t tally) add(p Partition) {
+	if t[p.Topic] == nil {
+		t[p.Topic] = map[int32]int{}
+	}
+	t[p.Topic][p.Number]++
+}
+
+func (t tally) drop(p Partition) {
+	of := t[p.Topic]
+	if of[p.Number]--; of[p.Number] == 0 {
+		delete(of, p.Number)
+	}
+	if len(of) == 0 {
+		delete(t, p.Topic)
+	}
+}
+
 // cost is what is counted for an offset that is kept.
 func cost(p Partition, o Offset) int64 { return int64(overhead + len(p.Topic) + len(o.Metadata)) }
 
@@ -116,7 +137,7 @@ func (c *Coordinator) keepLocked(g *group, p Partition, o Offset) Reason {
 	if known {
 		c.bytes -= cost(p, old)
 	} else {
-		c.offsets++
+		c.countLocked(g, p)
 	}
 	if g.offsets == nil {
 		g.offsets = offsets{}
@@ -142,7 +163,7 @@ func longer(text string, n int) bool {
 // dropLocked forgets an offset, and what is pending for its partition.
 func (c *Coordinator) dropLocked(g *group, p Partition) {
 	if o, known := g.offsets[p]; known {
-		c.giveLocked(p, o)
+		c.giveLocked(g, p, o)
 		delete(g.offsets, p)
 	}
 	for producer := range g.pending {
@@ -150,9 +171,19 @@ func (c *Coordinator) dropLocked(g *group, p Partition) {
 	}
 }
 
+// countLocked counts one more offset.
+func (c *Coordinator) countLocked(g *group, p Partition) {
+	c.offsets++
+	if g.kept == nil {
+		g.kept = tally{}
+	}
+	g.kept.add(p)
+}
+
 // giveLocked gives back the room of an offset.
-func (c *Coordinator) giveLocked(p Partition, o Offset) {
+func (c *Coordinator) giveLocked(g *group, p Partition, o Offset) {
 	c.offsets--
+	g.kept.drop(p)
 	c.bytes -= cost(p, o)
 }
 
@@ -257,10 +288,8 @@ func (c *Coordinator) ForgetTopic(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range c.groups {
-		for _, p := range g.partitions() {
-			if p.Topic == name {
-				c.dropLocked(g, p)
-			}
+		for n := range g.kept[name] {
+			c.dropLocked(g, Partition{name, n})
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (c *Coordinator) keepPendingLocked(g *group, producer int64, o PartitionOff
 		return TooManyBytes
 	}
 	if known {
-		c.giveLocked(o.Partition, old.Offset)
+		c.giveLocked(g, o.Partition, old.Offset)
 	}
 	if g.pending == nil {
 		g.pending = map[int64]map[Partition]pendingOffset{}
@@ -71,7 +71,7 @@ func (c *Coordinator) keepPendingLocked(g *group, producer int64, o PartitionOff
 		g.pending[producer] = map[Partition]pendingOffset{}
 	}
 	g.pending[producer][o.Partition] = pendingOffset{Offset: o.Offset}
-	c.offsets++
+	c.countLocked(g, o.Partition)
 	return OK
 }
 
@@ -92,7 +92,7 @@ func (c *Coordinator) EndPending(producer int64, commit bool) {
 
 func (c *Coordinator) dropPendingLocked(g *group, producer int64, p Partition) {
 	if o, known := g.pending[producer][p]; known {
-		c.giveLocked(p, o.Offset)
+		c.giveLocked(g, p, o.Offset)
 		delete(g.pending[producer], p)
 		if len(g.pending[producer]) == 0 {
 			delete(g.pending, producer)

@@ -25,6 +25,18 @@ func (s *Stretch) Size() int {
 	return n
 }
 
+// Until is the offset behind the last batch that it holds whole, 0 if it holds
+// none.
+func (s *Stretch) Until() (until int64) {
+	for _, b := range append([][]byte{s.First}, s.behind...) {
+		for len(b) >= headerSize && header(b).size() <= len(b) {
+			until = header(b).lastOffset() + 1
+			b = b[header(b).size():]
+		}
+	}
+	return until
+}
+
 // Bytes is all of it in one: the log's own memory if it lies in one piece, else
 // a copy.
 func (s *Stretch) Bytes() []byte {

@@ -70,7 +70,8 @@ type Entry[P comparable] struct {
 	Started    int64 // when the last transaction began, as it was given to Add; -1 in state Empty
 	Partitions []P   // of the open transaction, in the order in which they were added
 
-	before Producer // what the last bump replaced, so that a request whose answer was lost can be repeated
+	within map[P]struct{} // the same, to be found at once: a request may add very many
+	before Producer       // what the last bump replaced, so that a request whose answer was lost can be repeated
 }
 
 // A Table is all transactional ids. P names a partition.
@@ -125,7 +126,8 @@ func (t *Table[P]) Init(id string, claim *Producer, timeout int32) (Producer, *E
 
 // begin makes an entry as good as new for its present producer.
 func (e *Entry[P]) begin(timeout int32) {
-	e.State, e.Timeout, e.Started, e.Partitions = Empty, timeout, -1, nil
+	e.State, e.Timeout, e.Started = Empty, timeout, -1
+	e.Partitions, e.within = nil, nil
 }
 
 // bump gives the next epoch, or when there is none left the next producer id,
@@ -151,6 +153,30 @@ func (t *Table[P]) is(id string, p Producer) (*Entry[P], error) {
 	return e, nil
 }
 
+// Missing lists which of these partitions Add would put into the transaction,
+// each once, and says why it would not.
+func (t *Table[P]) Missing(id string, p Producer, partitions ...P) (missing []P, err error) {
+	e, err := t.is(id, p)
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[P]struct{}, len(partitions))
+	for _, q := range partitions {
+		_, again := seen[q]
+		if !again && !e.has(q) {
+			missing = append(missing, q)
+		}
+		seen[q] = struct{}{}
+	}
+	return missing, nil
+}
+
+// has says whether a partition is in the open transaction.
+func (e *Entry[P]) has(partition P) bool {
+	_, in := e.within[partition]
+	return in
+}
+
 // Add puts partitions into the open transaction, and opens one if there is none.
 func (t *Table[P]) Add(id string, p Producer, now int64, partitions ...P) error {
 	e, err := t.is(id, p)
@@ -160,9 +186,13 @@ func (t *Table[P]) Add(id string, p Producer, now int64, partitions ...P) error 
 	if e.State != Ongoing {
 		e.State, e.Started = Ongoing, now
 	}
+	if e.within == nil {
+		e.within = make(map[P]struct{}, len(partitions))
+	}
 	for _, q := range partitions {
-		if !slices.Contains(e.Partitions, q) {
+		if !e.has(q) {
 			e.Partitions = append(e.Partitions, q)
+			e.within[q] = struct{}{}
 		}
 	}
 	return nil
@@ -174,7 +204,7 @@ func (t *Table[P]) Verify(id string, p Producer, partition P) error {
 	if err != nil {
 		return err
 	}
-	if e.State != Ongoing || !slices.Contains(e.Partitions, partition) {
+	if e.State != Ongoing || !e.has(partition) {
 		return ErrNotAdded
 	}
 	return nil
@@ -229,7 +259,7 @@ func (t *Table[P]) end(e *Entry[P], commit, bump bool) *Ending[P] {
 	if bump {
 		ending.Producer = t.bump(e)
 	}
-	e.State, e.Partitions = outcome(commit), nil
+	e.State, e.Partitions, e.within = outcome(commit), nil, nil
 	return ending
 }
 
