@@ -82,6 +82,8 @@ type topic struct {
 	// ends is where each partition ended when a batch was last refused, shared by
 	// all refusals since the last acceptance; nil if none was.
 	ends map[int32]int64
+
+	transactional bool // a batch of a transaction came
 }
 
 // unfollowed counts the batches of a topic that found no room.
@@ -198,6 +200,8 @@ type doubt struct {
 	event Event // its acceptance
 	told  Told  // the last that the client was told of it
 	crc   uint32
+
+	transactional bool
 
 	again   []int64   // where the same bytes were accepted again, without a producer id
 	replays []*replay // with another checksum whose client was told this batch's offset

@@ -36,6 +36,9 @@ type inquiry struct {
 	unfollowed unfollowed
 	room       room
 
+	transactional bool              // batches of transactions came
+	endings       map[int32]endings // by partition
+
 	doubts   []*doubt   // in time order
 	refusals []*refusal // in time order
 	replays  []*replay  // in time order
@@ -66,14 +69,16 @@ func (e *Event) location() location { return location{e.Partition, e.Done.BaseOf
 // inquiryLocked copies what the notes say of a topic.
 func (j *Journal) inquiryLocked(t *topic) *inquiry {
 	q := &inquiry{
-		reader:     reader{next: j.next, topic: t.name},
-		identity:   j.identity,
-		counts:     t.summary(),
-		unfollowed: t.unfollowed,
-		room:       defaultRoom,
-		printer:    newPrinter(),
-		byPlace:    make(map[location]*doubt),
-		same:       make(map[*replay]bool),
+		reader:        reader{next: j.next, topic: t.name},
+		identity:      j.identity,
+		counts:        t.summary(),
+		unfollowed:    t.unfollowed,
+		room:          defaultRoom,
+		transactional: t.transactional,
+		endings:       make(map[int32]endings),
+		printer:       newPrinter(),
+		byPlace:       make(map[location]*doubt),
+		same:          make(map[*replay]bool),
 	}
 	q.reader.trimmed = q.sayTrimmed
 	for number, p := range t.partitions {
@@ -125,12 +130,15 @@ func (q *inquiry) draw(ctx context.Context) error {
 
 // mustRead says whether anything has to be compared with the log.
 func (q *inquiry) mustRead() bool {
-	return len(q.doubts) > 0 || len(q.refusals) > 0 || len(q.replays) > 0 ||
+	return q.transactional || len(q.doubts) > 0 || len(q.refusals) > 0 || len(q.replays) > 0 ||
 		q.identity != IdentityNone && q.counts.Batches > 0
 }
 
 func (q *inquiry) compare(ctx context.Context) error {
 	if err := q.measure(ctx); err != nil {
+		return err
+	}
+	if err := q.learnEndings(ctx); err != nil {
 		return err
 	}
 	if err := q.findSwallowed(ctx); err != nil {

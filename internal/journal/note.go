@@ -136,8 +136,10 @@ func (n *notes) accepted(p *partition, b *wire.Batch, e *Event) {
 	n.settle(p, b)
 	var d *doubt
 	crc := uint32(b.Header.CRC)
+	transactional := isTransactional(&b.Header)
+	p.topic.transactional = p.topic.transactional || transactional
 	if kind, ok := doubtOf(e); ok {
-		d = n.doubt(p, doubt{kind: kind, event: *e, told: e.Told, crc: crc})
+		d = n.doubt(p, doubt{kind: kind, event: *e, told: e.Told, crc: crc, transactional: transactional})
 	}
 	if e.ProducerID < 0 {
 		n.acceptedPlain(p, b, e, d)

@@ -129,7 +129,26 @@ func (r *reader) start(ctx context.Context, partition int32) (int64, error) {
 // is how much is asked for at a time.
 func (r *reader) each(ctx context.Context, partition int32, from, to int64, bytes int32, yield func(*visit) error) error {
 	w := walk{visit: visit{partition: partition}, next: from, to: to, yield: yield}
-	for w.next < to {
+	w.batch = func(raw []byte) error {
+		if w.visit.batch.Attributes&controlBatch != 0 {
+			return nil
+		}
+		return w.records(raw)
+	}
+	return r.walk(ctx, &w, bytes)
+}
+
+// eachBatch visits the batches with offsets from up to, and not including, to, those
+// of the broker's own among them. They are valid until yield returns.
+func (r *reader) eachBatch(ctx context.Context, partition int32, from, to int64, yield func(b *kmsg.RecordBatch, raw []byte) error) error {
+	w := walk{visit: visit{partition: partition}, next: from, to: to}
+	w.batch = func(raw []byte) error { return yield(&w.visit.batch, raw) }
+	return r.walk(ctx, &w, scanBytes)
+}
+
+func (r *reader) walk(ctx context.Context, w *walk, bytes int32) error {
+	partition := w.visit.partition
+	for w.next < w.to {
 		asked := w.next
 		p, err := r.fetch(ctx, partition, asked, bytes)
 		switch {
@@ -169,11 +188,12 @@ func (r *reader) skip(ctx context.Context, partition int32, offset int64) (int64
 	return start, nil
 }
 
-// A walk goes over the records of a partition.
+// A walk goes over the batches of a partition, and over their records.
 type walk struct {
 	visit    visit
-	next, to int64 // the offset that is wanted next, and where to end
-	yield    func(*visit) error
+	next, to int64              // the offset that is wanted next, and where to end
+	batch    func([]byte) error // is given each batch whole, when it is in visit
+	yield    func(*visit) error // is given each record, by records
 }
 
 // Parts of a record batch that kmsg does not name.
@@ -190,10 +210,8 @@ func (w *walk) batches(raw []byte) error {
 			return nil
 		}
 		size := batchPrefix + int(b.Length)
-		if b.Attributes&controlBatch == 0 {
-			if err := w.records(raw[:size]); err != nil {
-				return err
-			}
+		if err := w.batch(raw[:size]); err != nil {
+			return err
 		}
 		w.next = max(w.next, b.FirstOffset+int64(b.LastOffsetDelta)+1)
 		raw = raw[size:]

@@ -85,10 +85,17 @@ func (s *scan) run(ctx context.Context) error {
 	return nil
 }
 
-// readAll visits every record of the topic.
-func (s *scan) readAll(ctx context.Context, visit func(*visit) error) error {
+// readAll visits every record of the topic but those of aborted transactions: an
+// application writes these again, and nobody reads them twice.
+func (s *scan) readAll(ctx context.Context, yield func(*visit) error) error {
 	for _, b := range s.partitions {
-		err := s.reader.each(ctx, b.partition, b.start, b.end, scanBytes, visit)
+		ends := s.endings[b.partition]
+		err := s.reader.each(ctx, b.partition, b.start, b.end, scanBytes, func(v *visit) error {
+			if ends.aborted(&v.batch) {
+				return nil
+			}
+			return yield(v)
+		})
 		if err != nil {
 			if err := s.unreadable(err, true); err != nil {
 				return err

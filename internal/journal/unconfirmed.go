@@ -5,7 +5,8 @@ import (
 )
 
 // reportUnconfirmed reports the batches in the log of which no answer told,
-// unless all their records are reported as written twice.
+// unless all their records are reported as written twice, or their transaction was
+// aborted.
 func (q *inquiry) reportUnconfirmed(found []copies) {
 	explained := make(map[*doubt]int32)
 	for _, c := range found {
@@ -17,7 +18,7 @@ func (q *inquiry) reportUnconfirmed(found []copies) {
 	}
 	var rows []Unconfirmed
 	for _, d := range q.doubts {
-		if d.kind == unconfirmed && explained[d] < d.event.Records {
+		if d.kind == unconfirmed && explained[d] < d.event.Records && !q.abandoned(d) {
 			rows = append(rows, d.finding())
 		}
 	}
@@ -26,6 +27,12 @@ func (q *inquiry) reportUnconfirmed(found []copies) {
 	for i := range v.Unconfirmed {
 		v.Unconfirmed[i].say(v.several)
 	}
+}
+
+// abandoned says whether a batch is part of a transaction that was aborted.
+func (q *inquiry) abandoned(d *doubt) bool {
+	end, known := q.endings[d.event.Partition].of(d.event.ProducerID, d.event.Done.BaseOffset)
+	return d.transactional && known && end.aborted
 }
 
 func (d *doubt) finding() Unconfirmed {

@@ -49,6 +49,12 @@ type TopicVerdict struct {
 	Swallowed   []Swallowed   `json:"swallowed,omitempty"`
 	InHand      []InHand      `json:"in_hand,omitempty"`
 
+	// Aborted and Open count the records in the log of transactions that were
+	// aborted, and of those that are open: readers of committed records do not see
+	// them. The aborted ones are not judged.
+	Aborted uint64 `json:"aborted,omitempty"`
+	Open    uint64 `json:"open,omitempty"`
+
 	// WithoutIdentity counts the records in the log that do not have the identity
 	// that was asked for; Note says so in words.
 	WithoutIdentity uint64   `json:"without_identity,omitempty"`
@@ -167,7 +173,8 @@ func (v Verdict) String() string {
 }
 
 // String is one line for a topic that is exactly once; else a line for each of
-// the first 20 findings of a kind, and beneath it the rule that caused it.
+// the first 20 findings of a kind, and beneath it the rule that caused it. Records
+// of aborted and open transactions have a line each.
 func (v TopicVerdict) String() string {
 	var b strings.Builder
 	name := v.Topic
@@ -187,6 +194,12 @@ func (v TopicVerdict) String() string {
 	writeFindings(&b, "unconfirmed", v.Totals.Unconfirmed, v.Unconfirmed)
 	writeFindings(&b, "swallowed", v.Totals.Swallowed, v.Swallowed)
 	writeFindings(&b, "in hand", v.Totals.InHand, v.InHand)
+	if v.Aborted > 0 {
+		fmt.Fprintf(&b, "  %-11s %s of aborted transactions left out: readers of committed records do not see them\n", "aborted", count(v.Aborted, "record", "records"))
+	}
+	if v.Open > 0 {
+		fmt.Fprintf(&b, "  %-11s %s of transactions that are still open: readers of committed records do not see them yet\n", "open", count(v.Open, "record", "records"))
+	}
 	if v.Note != "" {
 		fmt.Fprintf(&b, "  %-11s %s\n", "note", v.Note)
 	}
