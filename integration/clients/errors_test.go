@@ -7,6 +7,7 @@ import (
 
 	"github.com/fencepostmq/fencepost"
 	"github.com/fencepostmq/fencepost/internal/journal"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // A mishap is a fault on the third of a client's records.
@@ -58,55 +59,81 @@ func (c *client) meetErrors(t *testing.T, p *page, b *fencepost.Broker) {
 	}
 	outcomes := c.outcomes(t, b.Addr(), jobs)
 	for _, m := range mishaps() {
-		reaction := reactionTo(eventsOn(b, m.topic()), outcomes[m.topic()])
-		if worse := worseThanTold(verdictOn(t, b, m.topic()), outcomes[m.topic()]); worse != "" {
+		log := readBack(t, b.Addr(), m.topic())
+		reaction := m.reaction(eventsOn(b, m.topic()), copiesOf(log), outcomes[m.topic()])
+		if worse := worseThanTold(verdictOn(t, b, m.topic()), log, outcomes[m.topic()]); worse != "" {
 			reaction += ", **" + worse + "**"
 		}
 		p.set(t, m.place, m.row(), c.name, reaction)
 	}
 }
 
-// reactionTo says in a few words what a client did about the fault that one of its
-// batches met.
-func reactionTo(events []journal.Event, outcomes []told) string {
+// copiesOf counts how often each key stands in a log.
+func copiesOf(log []*kgo.Record) map[string]int {
+	copies := map[string]int{}
+	for _, r := range log {
+		copies[string(r.Key)]++
+	}
+	return copies
+}
+
+// reaction says in a few words what a client did about the fault that one of its
+// batches met, and what it was told of the records behind.
+func (m mishap) reaction(events []journal.Event, copies map[string]int, outcomes []told) string {
 	at := slices.IndexFunc(events, func(e journal.Event) bool { return len(e.Rules) > 0 })
 	if at < 0 || len(outcomes) <= mishapAt {
-		return "hangs"
+		return "ends"
 	}
-	isToldError := func(o told) bool { return o.Error != "" }
-	rest, next := outcomes[mishapAt+1:], "nothing"
-	if at+1 < len(events) {
-		next = sentAgain(events[at], events[at+1])
+	next, rest := delivered(events[at], events[at+1:]), afterwards(outcomes[mishapAt+1:])
+	once := 1 // copies of a record that was sent again and not taken for a replay
+	if m.place == "after" {
+		once = 2
 	}
 	switch {
-	case outcomes[mishapAt].Error == "" && (len(events) == len(outcomes) || next == "next sequence"):
-		return "taken for success"
+	case outcomes[mishapAt].Error == "" && (next == "same" || copies[key(mishapAt)] >= once):
+		return next + rest
 	case outcomes[mishapAt].Error == "":
-		return next
-	case !slices.ContainsFunc(rest, func(o told) bool { return o.Error == "" }):
-		return "told, dead"
-	case slices.ContainsFunc(rest, isToldError):
-		return "told twice"
+		return "taken for success" + rest
+	case rest != "":
+		return "told" + rest
+	case next == "same": // it is another record's
+		return "told, sequence reused"
 	}
 	return "told, " + next
 }
 
-// worseThanTold names what a verdict found that the application does not know: a
-// record that is missing or written more than once though it was told nothing else.
-func worseThanTold(v journal.TopicVerdict, outcomes []told) string {
-	refused := 0
-	for _, o := range outcomes {
+// afterwards says what became of the records behind the one that met a fault, ""
+// if all are written.
+func afterwards(rest []told) string {
+	failed := 0
+	for _, o := range rest {
 		if o.Error != "" {
-			refused++
+			failed++
 		}
 	}
 	switch {
+	case failed == mishapRecords-mishapAt-1:
+		return ", dead"
+	case len(rest) < mishapRecords-mishapAt-1:
+		return ", ends"
+	case failed > 0:
+		return fmt.Sprintf(", %d more fail", failed)
+	}
+	return ""
+}
+
+// worseThanTold names what the application does not know of its records: that one
+// is missing though it was acknowledged, or stands in the log twice.
+func worseThanTold(v journal.TopicVerdict, log []*kgo.Record, outcomes []told) string {
+	copies := copiesOf(log)
+	missing := slices.ContainsFunc(outcomes, func(o told) bool { return o.Error == "" && copies[key(o.N)] == 0 })
+	switch {
 	case v.Totals.Swallowed > 0:
 		return "swallowed"
-	case v.Totals.Duplicated > 0:
-		return "duplicated"
-	case v.Totals.Missing > refused:
+	case missing:
 		return "missing"
+	case len(log) > len(copies):
+		return "duplicated"
 	}
 	return ""
 }

@@ -49,10 +49,13 @@ func (c *client) loseAcks(t *testing.T, p *page, b *fencepost.Broker) {
 		}
 	}
 	if len(safe) > 0 {
-		p.set(t, "lost", c.name, "when its ack is lost", words(did))
-		p.set(t, "lost", c.name, recoveryColumn, median(waits))
 		p.set(t, "lost", c.name, "verdict", words(verdicts))
+	} else {
+		did, waits = recovered(t, eventsOn(b, topicOf(unsafe[0])))
+		p.set(t, "lost", c.name, "verdict", "has no idempotence")
 	}
+	p.set(t, "lost", c.name, "when its ack is lost", words(did))
+	p.set(t, "lost", c.name, recoveryColumn, median(waits))
 	p.set(t, "lost", c.name, "codecs", strings.Join(c.codecs[1:], ", "))
 	for _, job := range unsafe {
 		c.checkTwice(t, p, b, topicOf(job))
@@ -90,6 +93,9 @@ func makeTopic(t *testing.T, b *fencepost.Broker, topic, sentence string) {
 	}
 }
 
+// key is the key of record n.
+func key(n int) string { return fmt.Sprintf("k-%d", n) }
+
 // readBack reads a topic of one partition from end to end.
 func readBack(t *testing.T, addr, topic string) (log []*kgo.Record) {
 	t.Helper()
@@ -124,7 +130,7 @@ func checkOnce(t *testing.T, log []*kgo.Record, outcomes []told) {
 		keys[string(r.Key)] = r.Offset
 	}
 	for _, o := range outcomes {
-		at, stands := keys[fmt.Sprintf("k-%d", o.N)]
+		at, stands := keys[key(o.N)]
 		if !stands || o.Error != "" || o.Offset >= 0 && o.Offset != at {
 			t.Errorf("record %d stands at %d (%t), and the client was told %+v", o.N, at, stands, o)
 		}
@@ -158,7 +164,7 @@ func recovered(t *testing.T, events []journal.Event) (did []string, waits []time
 		if i+1 == len(events) {
 			return append(did, "nothing"), waits
 		}
-		did = append(did, sentAgain(e, events[i+1]))
+		did = append(did, delivered(e, events[i+1:]))
 		waits = append(waits, events[i+1].Time.Sub(e.Time))
 	}
 	if len(did) < leastLost {
@@ -167,17 +173,23 @@ func recovered(t *testing.T, events []journal.Event) (did []string, waits []time
 	return did, waits
 }
 
-// sentAgain says how a batch was sent again, given the delivery that came after it.
-func sentAgain(lost, next journal.Event) string {
+// delivered says how a producer went on after a batch that met a fault: with the
+// same batch, or in a new epoch or with a new producer id, or not.
+func delivered(lost journal.Event, behind []journal.Event) string {
+	is := func(what func(e journal.Event) bool) bool { return slices.ContainsFunc(behind, what) }
 	switch {
-	case next.ProducerID < 0:
+	case len(behind) == 0:
+		return "nothing"
+	case lost.ProducerID < 0:
 		return "again"
-	case next.ProducerID != lost.ProducerID:
-		return "new id"
-	case next.Epoch != lost.Epoch:
-		return "new epoch"
-	case next.FirstSequence == lost.FirstSequence:
+	case is(func(e journal.Event) bool {
+		return e.ProducerID == lost.ProducerID && e.Epoch == lost.Epoch && e.FirstSequence == lost.FirstSequence
+	}):
 		return "same"
+	case is(func(e journal.Event) bool { return e.ProducerID != lost.ProducerID }):
+		return "new id"
+	case is(func(e journal.Event) bool { return e.Epoch != lost.Epoch }):
+		return "new epoch"
 	}
 	return "next sequence"
 }

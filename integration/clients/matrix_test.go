@@ -25,9 +25,10 @@ func TestMatrix(t *testing.T) {
 	p.close(t)
 }
 
-// perform runs one client: first beside the others of its language, then alone.
+// perform runs one client. kcat has its topic made by the broker, with as many
+// partitions as the others ask for.
 func (c *client) perform(t *testing.T, p *page) {
-	b := fencepost.RunT(t, fencepost.AutoCreate(false))
+	b := fencepost.RunT(t, fencepost.Partitions(3))
 	t.Run("administration", func(t *testing.T) { c.administer(t, p, b) })
 	t.Run("lost acks", func(t *testing.T) { c.loseAcks(t, p, b) })
 	if !c.tool {

@@ -65,7 +65,7 @@ func (c *client) start(t *testing.T, addr string, args ...string) *program {
 	command := append(c.command(t), args...)
 	p := &program{cmd: exec.CommandContext(ctx, command[0], command[1:]...), cancel: cancel,
 		lines: make(chan string, 4096), ended: make(chan struct{})}
-	p.cmd.Env = append(append(os.Environ(), "KAFKA_BOOTSTRAP_SERVERS="+addr), c.env...)
+	p.cmd.Env = append(append(os.Environ(), "KAFKA_BOOTSTRAP_SERVERS="+addr), c.environment(t)...)
 	p.cmd.Stderr = &p.errors
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }

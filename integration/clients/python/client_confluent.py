@@ -29,25 +29,29 @@ def produce(job):
         }
     )
     for batch in contract.batches(job):
-        for number in batch:
-            send(producer, job, number)
-        producer.flush()
+        pending = set(batch)
+        try:
+            for number in batch:
+                send(producer, job, number, pending)
+            producer.flush()
+        except (confluent_kafka.KafkaException, SystemError) as e:
+            # A fatal error is raised out of whatever callback runs at the time.
+            for number in pending:
+                contract.told(job, number, error=type(e).__name__)
 
 
-def send(producer, job, number):
+def send(producer, job, number, pending):
     def told(error, message):
         if error is not None:
             contract.told(job, number, error=error.name())
         else:
             contract.told(job, number, message.partition(), message.offset())
+        pending.remove(number)
 
-    try:
-        producer.produce(
-            job.topic, key=contract.key(number), value=contract.value(number),
-            headers=contract.HEADERS, on_delivery=told,
-        )
-    except confluent_kafka.KafkaException as e:  # the producer is dead
-        contract.told(job, number, error=e.args[0].name())
+    producer.produce(
+        job.topic, key=contract.key(number), value=contract.value(number),
+        headers=contract.HEADERS, on_delivery=told,
+    )
 
 
 def consume(topic, group):
