@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencepostmq/fencepost"
 	"github.com/fencepostmq/fencepost/internal/journal"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -106,12 +107,15 @@ func readBack(t *testing.T, addr, topic string) (log []*kgo.Record) {
 	defer consumer.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), clientPatience)
 	defer cancel()
-	for end := int64(1); int64(len(log)) < end; {
+	ends, err := kadm.NewClient(consumer).ListEndOffsets(ctx, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end, _ := ends.Lookup(topic, 0); int64(len(log)) < end.Offset; {
 		fetches := consumer.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
 			t.Fatalf("reading %s: %v", topic, err)
 		}
-		fetches.EachPartition(func(p kgo.FetchTopicPartition) { end = p.HighWatermark })
 		log = append(log, fetches.Records()...)
 	}
 	return log

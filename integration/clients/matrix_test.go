@@ -35,7 +35,7 @@ func (c *client) perform(t *testing.T, p *page) {
 		t.Run("errors", func(t *testing.T) { c.meetErrors(t, p, b) })
 	}
 	for _, protocol := range c.groups {
-		t.Run("a group of two, "+protocol, func(t *testing.T) { c.group(t, p, b, protocol) })
+		t.Run("a group of two, "+protocol, func(t *testing.T) { c.group(t, p, groupBroker(t, b), protocol) })
 	}
 }
 

@@ -44,7 +44,9 @@ var stockClients = []*client{
 	{name: "aiokafka", marker: "python/stamp", argv: python("aiokafka"), codecs: allCodecs, groups: classic},
 	{name: "kafka-python", marker: "python/stamp", argv: python("kafka_python"), codecs: allCodecs, groups: classic},
 	{name: "@platformatic/kafka", marker: "clients/node/stamp", argv: []string{"node", "node/platformatic.js"}, env: []string{"NODE_PATH=@clients/node/node_modules"}, codecs: []string{"none", "gzip", "snappy", "lz4"}, groups: both},
-	{name: "@confluentinc/kafka-javascript", marker: "clients/node-confluent/stamp", argv: []string{"node", "node-confluent/confluent.js"}, env: []string{"NODE_PATH=@clients/node-confluent/node_modules"}, codecs: allCodecs, groups: both, slow: true},
+	{name: "confluent-kafka-go", marker: "clients/bin/confluent-kafka-go", argv: []string{"@clients/bin/confluent-kafka-go"}, codecs: allCodecs, groups: both},
+	{name: "rust-rdkafka", marker: "clients/rust/debug/client", argv: []string{"@clients/rust/debug/client"}, codecs: allCodecs, groups: both, slow: true},
+	{name: "@confluentinc/kafka-javascript", marker: "clients/node-confluent/stamp", argv: []string{"node", "node-confluent/confluent.js"}, env: []string{"NODE_PATH=@clients/node-confluent/node_modules"}, codecs: allCodecs[:4], groups: both, slow: true},
 }
 
 func python(name string) []string {

@@ -56,8 +56,8 @@ async function administer(topic) {
   await admin.connect();
   await admin.createTopics({ topics: [{ topic, numPartitions: 3, replicationFactor: 1 }] });
   const listed = await admin.listTopics();
-  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-  tell({ version: `${version} (librdkafka ${librdkafkaVersion})`, listed, partitions: (topics ?? [])[0].partitions.length });
+  const described = await admin.fetchTopicMetadata({ topics: [topic] });
+  tell({ version: `${version} (librdkafka ${librdkafkaVersion})`, listed, partitions: (described.topics ?? described)[0].partitions.length });
   await admin.disconnect();
 }
 

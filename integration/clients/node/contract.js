@@ -27,7 +27,7 @@ function told(job, n, partition, offset) {
 }
 
 function failed(job, n, error) {
-  tell({ topic: job.topic, n, partition: -1, offset: -1, error: error.type || error.code || error.name || String(error) });
+  tell({ topic: job.topic, n, partition: -1, offset: -1, error: String(error.type ?? error.code ?? error.name ?? error) });
 }
 
 function read(topic, partition, offset, key, header) {
