@@ -53,4 +53,5 @@ case $1 in
   produce) for job in "${@:2}"; do produce "$job"; done ;;
   consume) consume "$2" "$3" ;;
   admin) administer "$2" ;;
+  tool) tool "${@:2}" ;; # any of the others: CLASS ARG...
 esac

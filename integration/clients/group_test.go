@@ -41,7 +41,7 @@ const (
 // They leave, and one comes back, which has to read on where they left off. While
 // a group gathers, a record may be read by both, but none may be missed.
 func (c *client) group(t *testing.T, p *page, addr, protocol string) {
-	f := newFeed(t, addr, fmt.Sprintf("matrix-%s-%d", protocol, time.Now().UnixNano()))
+	f := newFeed(t, addr, uniqueTopic(protocol))
 	begin := func() *program {
 		member := *c
 		member.env = append([]string{"GROUP_PROTOCOL=" + protocol}, c.env...)
@@ -60,6 +60,9 @@ func (c *client) group(t *testing.T, p *page, addr, protocol string) {
 		p.set(t, "lost", c.name, "group, "+protocol, "reads on")
 	}
 }
+
+// uniqueTopic is a name that no topic has, also not on a broker that others use.
+func uniqueTopic(what string) string { return fmt.Sprintf("matrix-%s-%d", what, time.Now().UnixNano()) }
 
 // A feed sends records to a topic of two partitions, and knows which were read.
 type feed struct {
