@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "write docs/clients.md from what was seen")
@@ -21,10 +23,9 @@ const pageFile = "../../docs/clients.md"
 // A page is docs/clients.md: text with a table behind each comment "table NAME".
 // Clients set cells; a plain run compares each with what stands there.
 type page struct {
-	mu    sync.Mutex
-	text  string
-	seen  map[string]*table
-	wrong []string
+	mu   sync.Mutex
+	text string
+	seen map[string]*table
 }
 
 // A table has a cell for each row and column.
@@ -54,6 +55,24 @@ func openPage(t *testing.T) *page {
 	return p
 }
 
+// complete fails the test unless the page knows every client, and none that is gone.
+func (p *page) complete(t *testing.T) {
+	t.Helper()
+	for name, known := range map[string][]string{
+		"lost": p.seen["lost"].rows, "before": p.seen["before"].columns, "after": p.seen["after"].columns,
+	} {
+		var want []string
+		for _, c := range stockClients {
+			if name == "lost" || !c.tool {
+				want = append(want, c.name)
+			}
+		}
+		if diff := cmp.Diff(want, known); diff != "" {
+			t.Errorf("the clients that there are (-), and those of the table %s of %s (+):\n%s", name, pageFile, diff)
+		}
+	}
+}
+
 // set notes what was seen.
 func (p *page) set(t *testing.T, name, row, column, value string) {
 	t.Helper()
@@ -71,6 +90,7 @@ func (p *page) set(t *testing.T, name, row, column, value string) {
 func (p *page) close(t *testing.T) {
 	t.Helper()
 	if !*update {
+		p.complete(t)
 		return
 	}
 	var order []string
