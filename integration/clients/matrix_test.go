@@ -15,7 +15,7 @@ func TestMatrix(t *testing.T) {
 	p := openPage(t)
 	t.Run("clients", func(t *testing.T) {
 		for _, c := range stockClients {
-			t.Run(c.name, func(t *testing.T) {
+			t.Run(strings.ReplaceAll(c.name, "/", "-"), func(t *testing.T) {
 				t.Parallel()
 				c.require(t)
 				c.perform(t, p)
