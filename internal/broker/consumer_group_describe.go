@@ -34,10 +34,14 @@ func (b *Broker) consumerGroupDescribe(r *kmsg.ConsumerGroupDescribeRequest) kms
 func (b *Broker) describedConsumers(id string) kmsg.ConsumerGroupDescribeResponseGroup {
 	told := kmsg.NewConsumerGroupDescribeResponseGroup()
 	told.Group = id
+	if id == "" {
+		told.ErrorCode = kerr.InvalidGroupID.Code
+		return told
+	}
 	d, ok := b.groups.DescribeConsumers(id)
 	if !ok {
 		told.ErrorCode = kerr.GroupIDNotFound.Code
-		told.ErrorMessage = kmsg.StringPtr(fmt.Sprintf("Group %s is not a consumer group.", id))
+		told.ErrorMessage = kmsg.StringPtr(b.noConsumers(id))
 		return told
 	}
 	told.State, told.Epoch, told.AssignmentEpoch, told.AssignorName = d.State.String(), d.Epoch, d.TargetEpoch, d.Assignor
@@ -47,13 +51,19 @@ func (b *Broker) describedConsumers(id string) kmsg.ConsumerGroupDescribeRespons
 	return told
 }
 
+// noConsumers says why there is no group of the consumer protocol.
+func (b *Broker) noConsumers(id string) string {
+	if b.groups.Describe(id).State == group.Dead {
+		return fmt.Sprintf("Group %s not found.", id)
+	}
+	return fmt.Sprintf("Group %s is not a consumer group.", id)
+}
+
 func (b *Broker) describedMember(m *group.ConsumerMemberDescription) kmsg.ConsumerGroupDescribeResponseGroupMember {
 	told := kmsg.NewConsumerGroupDescribeResponseGroupMember()
 	told.MemberID, told.InstanceID, told.RackID, told.MemberEpoch = m.ID, m.InstanceID, m.RackID, m.Epoch
 	told.ClientID, told.ClientHost, told.SubscribedTopics = m.ClientID, m.ClientHost, m.Names
-	if m.Regex != "" {
-		told.SubscribedTopicRegex = &m.Regex
-	}
+	told.SubscribedTopicRegex = &m.Regex // "" for none, as in Kafka
 	told.Assignment.TopicPartitions = b.named(byTopic(m.Assigned))
 	told.TargetAssignment.TopicPartitions = b.named(byTopic(m.Target))
 	told.MemberType = consumerMember
