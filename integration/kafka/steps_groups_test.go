@@ -7,14 +7,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// The last versions, which the scripts use where the version does not matter.
-const (
-	usualJoin      = 9
-	usualSync      = 5
-	usualHeartbeat = 4
-	usualLeave     = 5
-)
-
 // join is a JoinGroup of a consumer that knows the protocol range. One that was
 // given an id joins with it.
 func join(version int16, group, name string, tweaks ...tweak) step {
