@@ -13,7 +13,7 @@ import (
 )
 
 // groupsServed says whether the broker serves consumer groups.
-const groupsServed = false
+const groupsServed = true
 
 // groupBroker is the address of the broker whose groups clients join: another one,
 // such as Apache Kafka, if FENCEPOST_GROUPS_AT names it.

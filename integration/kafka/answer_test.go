@@ -42,7 +42,7 @@ func (a answer) fields() map[string]string {
 			all[at] = there
 		}
 		for _, f := range p.fields {
-			all[join(p.path, f.name)] = f.value
+			all[dotted(p.path, f.name)] = f.value
 		}
 	}
 	return all
@@ -59,7 +59,7 @@ func above(path string) string {
 // there is the value of a part by itself.
 const there = "there"
 
-func join(path, name string) string {
+func dotted(path, name string) string {
 	return strings.Trim(path+"."+name, ".")
 }
 
@@ -94,10 +94,10 @@ func (f *flattener) structure(path string, v reflect.Value) {
 		switch value := v.Field(i); {
 		case name == "Version" && path == "" || name == "UnknownTags":
 		case nested(value):
-			f.nest(join(path, name), value, defaults.Field(i))
+			f.nest(dotted(path, name), value, defaults.Field(i))
 		case name == "RecordBatches":
 			fields = append(fields, field{name, recordsSummary(value.Bytes(), value.IsNil())})
-			f.batches(join(path, name), value.Bytes())
+			f.batches(dotted(path, name), value.Bytes())
 		default:
 			if text, shown := f.scalar(name, value, defaults.Field(i)); shown {
 				fields = append(fields, field{name, text})
@@ -165,7 +165,9 @@ func groups(v reflect.Value) bool {
 }
 
 // keys are the fields that an entry of a list is told by, the first that it has.
-var keys = []string{"Topic", "Partition", "ApiKey", "ResourceName", "Name", "Key", "NodeID", "ProducerID", "Dir"}
+var keys = []string{
+	"Topic", "Partition", "ApiKey", "ResourceName", "Name", "Key", "NodeID", "Group", "MemberID", "TransactionalID", "ProducerID", "Dir", "TopicID",
+}
 
 // key tells what an entry is about: the field and its value, or the entry's place in
 // the list.
@@ -174,6 +176,8 @@ func (f *flattener) key(v reflect.Value, i int) (about, value string) {
 		key := v.FieldByName(name)
 		switch {
 		case !key.IsValid() || key.Kind() == reflect.Pointer && key.IsNil():
+			continue
+		case name == "TopicID" && v.FieldByName("Topic").IsValid(): // the topic has a name, though not here
 			continue
 		case name == "Topic" && key.Kind() == reflect.String && key.String() == "" && v.FieldByName("TopicID").IsValid():
 			name, key = "TopicID", v.FieldByName("TopicID") // versions that name topics by id
@@ -226,7 +230,7 @@ func (s *scene) show(name string, v reflect.Value) string {
 	if b, ok := v.Interface().([]byte); ok {
 		return hex.EncodeToString(b)
 	}
-	return strings.ReplaceAll(fmt.Sprint(v.Interface()), " ", ",")
+	return s.hide(strings.ReplaceAll(fmt.Sprint(v.Interface()), " ", ","))
 }
 
 // timeOfDay is a time inside a text, in milliseconds, and so is the least that there

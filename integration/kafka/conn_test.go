@@ -104,8 +104,18 @@ func (c *conn) write(b []byte) {
 
 // ask sends a request and reads its answer.
 func (c *conn) ask(req kmsg.Request, h head, wait time.Duration) (kmsg.Response, error) {
+	c.send(req, h)
+	return c.answer(req, wait)
+}
+
+// send sends a request, and does not read.
+func (c *conn) send(req kmsg.Request, h head) {
 	c.correlation++
 	c.write(frame(req, c.correlation, h))
+}
+
+// answer reads the answer to the request that was sent last.
+func (c *conn) answer(req kmsg.Request, wait time.Duration) (kmsg.Response, error) {
 	b, err := c.read(wait)
 	if errors.Is(err, errSilent) && wait == answerPatience {
 		err = errSlow
@@ -140,8 +150,7 @@ const unsupportedVersion = 35
 // tell sends a request that wants no answer, and another behind it, whose answer
 // shows that there was none to the first.
 func (c *conn) tell(req kmsg.Request, h head) error {
-	c.correlation++
-	c.write(frame(req, c.correlation, h))
+	c.send(req, h)
 	_, err := c.ask(kmsg.NewPtrApiVersionsRequest(), h, answerPatience)
 	if err == nil {
 		return errSilent

@@ -76,12 +76,14 @@ var differences = []difference{
 	},
 	{
 		what:   "an error message for which Kafka has its own words",
-		kafka:  "its words for a magic or a record's size, a malformed request, or a partition that there is not",
+		kafka:  "its words for a magic or a record's size, a malformed request, a partition that there is not or that is in no transaction, or a group that cannot be taken over",
 		ours:   "words that say what is wrong, and what would be right",
 		reason: "clients go by the code, and people by the message",
 		where: []spot{
 			{step: "Produce *", field: "*.ErrorMessage", kafka: `"Record size *`, ours: `"*`},
 			{step: "Produce *", field: "*.ErrorMessage", kafka: `"Invalid magic *`, ours: `"*`},
+			{step: "Produce *", field: "*.ErrorMessage", kafka: `"Partition was not added *`, ours: `"the partition is not in an open transaction *`},
+			{step: "ConsumerGroupHeartbeat *", field: "ErrorMessage", kafka: `"Cannot upgrade classic group *`, ours: `"Group g is not a consumer group."`},
 			{step: "DescribeProducers *", field: "*.ErrorMessage", ours: `"*`},
 			{step: "FindCoordinator *", field: "*ErrorMessage", kafka: `"*`, ours: `"*`},
 			{step: "ElectLeaders *", field: "*.ErrorMessage", kafka: `"No such *`, ours: `"there is no such *`},
@@ -97,6 +99,15 @@ var differences = []difference{
 		where: []spot{
 			{step: "FindCoordinator *", field: "ErrorMessage", kafka: `"NONE"`, ours: "-"},
 			{step: "FindCoordinator *", field: "Coordinators[*].ErrorMessage", kafka: `""`, ours: "-"},
+		},
+	},
+	{
+		what:   "a Fetch of committed records that a limit cut",
+		kafka:  "names every aborted transaction of the segment from the offset on",
+		ours:   "names those in what was read",
+		reason: "many small reads of a log with many aborts would be answered with nothing else",
+		where: []spot{
+			{script: "several transactions are aborted", step: "Fetch v12 read committed *", field: "*.AbortedTransactions[*", kafka: "there", ours: "-"},
 		},
 	},
 	{
@@ -136,6 +147,13 @@ var differences = []difference{
 			{step: "ApiVersions *", field: "SupportedFeatures[*]", kafka: "there", ours: "-"},
 			{step: "ApiVersions *", field: "FinalizedFeatures[*]", kafka: "there", ours: "-"},
 		},
+	},
+	{
+		what:   "when the last transaction began, of a producer that aborted none by EndTxn 5",
+		kafka:  "the time of the EndTxn",
+		ours:   "none (-1)",
+		reason: "no transaction began",
+		where:  []spot{{script: "nothing was added", step: "DescribeTransactions *", field: "*.StartTimestamp", kafka: "(now)", ours: "-1"}},
 	},
 	{
 		what:   "ApiVersions of an unknown version whose header has no tags",

@@ -45,7 +45,12 @@ const (
 	silence           = 5 * time.Second // for one that does not come in Kafka
 )
 
+// scriptsAtOnce is how many scripts are played at a time, unless -parallel says
+// otherwise: those of groups do little but wait.
+const scriptsAtOnce = "8"
+
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", scriptsAtOnce) //nolint:errcheck // what the command line says comes after
 	flag.Parse()
 	code := m.Run()
 	stopKafka()

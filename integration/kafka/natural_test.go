@@ -31,6 +31,15 @@ var natural = map[string]struct {
 	"Dir":                    {anyText, "where the broker keeps its data"},
 	"TotalBytes":             {anyNumber, "how large the disk is"},
 	"UsableBytes":            {anyNumber, "how full the disk is"},
+	"MemberID":               {(*scene).showMember, "drawn when a member joins"},
+	"LeaderID":               {(*scene).showLeader, "drawn when a member joins; the number of a node is told"},
+	"ClientHost":             {anyText, "where the client runs"},
+	"ProtocolMetadata":       {(*scene).showText, "holds names of topics"},
+	"MemberAssignment":       {(*scene).showText, "holds names of topics"},
+	"CoordinatorEpoch":       {anyEpoch, "how often the coordinator moved"},
+	"Partitions":             {inOrder, "listed in no order"},
+	"SubscribedTopics":       {byName, "listed in no order"},
+	"StartTimestamp":         {(*scene).showTime, "the time of day"},
 }
 
 func leftOut(*scene, reflect.Value) string { return "" }
@@ -53,6 +62,25 @@ func anyPort(_ *scene, v reflect.Value) string {
 		return "(any)"
 	}
 	return strconv.FormatInt(v.Int(), 10)
+}
+
+// anyEpoch tells whether there is an epoch, which begins at 0.
+func anyEpoch(_ *scene, v reflect.Value) string {
+	if v.Int() >= 0 {
+		return "(any)"
+	}
+	return strconv.FormatInt(v.Int(), 10)
+}
+
+// inOrder shows the partitions of a list that is no list of structs.
+func inOrder(s *scene, v reflect.Value) string {
+	numbers := slices.Sorted(slices.Values(v.Interface().([]int32)))
+	return s.show("", reflect.ValueOf(numbers))
+}
+
+// byName shows a list of names.
+func byName(s *scene, v reflect.Value) string {
+	return s.show("", reflect.ValueOf(slices.Sorted(slices.Values(v.Interface().([]string)))))
 }
 
 func anyNumber(_ *scene, v reflect.Value) string {

@@ -3,6 +3,7 @@ package kafka
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -87,8 +88,30 @@ func readOne(raw []byte) readBatch {
 		b.Records = err.Error()
 		return b
 	}
+	if h.Attributes&controlBit != 0 {
+		b.Records = marker(records)
+		return b
+	}
 	b.Records = fmt.Sprintf("%d bytes, %08x", len(records), crc32.ChecksumIEEE(records))
 	return b
+}
+
+// controlBit is the attribute of a batch that holds a marker.
+const controlBit = 0x20
+
+// marker tells a marker in words. The epoch of the coordinator that wrote it, which
+// says how often it moved, is left out.
+func marker(records []byte) string {
+	var r kmsg.Record
+	if err := r.ReadFrom(records); err != nil {
+		return err.Error()
+	}
+	var key kmsg.ControlRecordKey
+	var value kmsg.EndTxnMarker
+	if err := errors.Join(key.ReadFrom(r.Key), value.ReadFrom(r.Value)); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s marker of version %d, %d bytes", key.Type, value.Version, len(records))
 }
 
 // decompressed undoes a codec. How a broker compresses is its own affair.

@@ -26,7 +26,12 @@ type scene struct {
 	producers map[string]identity
 	topics    map[string][16]byte // every topic that was made, also under its older ids
 	sessions  map[string]*session // of fetching
+	members   map[string]member   // of groups
 	last      kmsg.Response
+
+	ahead bool               // the next request is not waited for
+	waits map[string]waiting // requests that wait for their answers, by connection
+	said  string             // the words of the request that is answered now, if it was sent ahead
 }
 
 // An identity is what InitProducerId gave.
@@ -43,6 +48,7 @@ func newScene(address string) *scene {
 	return &scene{
 		address: address, prefix: fmt.Sprintf("k%07x-", rand.Uint32N(1<<28)), base: time.Now().Add(-age).Truncate(time.Millisecond),
 		conns: map[string]*conn{}, producers: map[string]identity{}, topics: map[string][16]byte{}, sessions: map[string]*session{},
+		members: map[string]member{}, waits: map[string]waiting{},
 	}
 }
 
@@ -108,8 +114,15 @@ func (s *scene) name(alias string) string {
 	return s.prefix + alias
 }
 
-// hide takes the scene's own prefix out of a text.
-func (s *scene) hide(text string) string { return strings.ReplaceAll(text, s.prefix, "") }
+// hide takes the scene's own prefix and the members' ids out of a text.
+func (s *scene) hide(text string) string {
+	for name, m := range s.members {
+		if m.drawn() {
+			text = strings.ReplaceAll(text, m.id, "("+name+")")
+		}
+	}
+	return strings.ReplaceAll(text, s.prefix, "")
+}
 
 // idOf stands in a script for the present id of a topic. What it stands for is
 // found when the request is sent; one that no topic of the script has is sent as
@@ -174,6 +187,7 @@ func (s *scene) resolveValue(v reflect.Value, field string) {
 // named are the fields of requests that hold names of the script.
 var named = map[string]bool{
 	"Topic": true, "Topics": true, "TopicNames": true, "ResourceName": true, "TransactionalID": true, "TransactionID": true,
+	"TransactionalIDs": true, "Group": true, "Groups": true, "SubscribedTopicNames": true,
 }
 
 // fieldName is the name of a field, "" for the name of a resource that is no topic.

@@ -22,6 +22,7 @@ type script struct {
 type step struct {
 	words string
 	play  func(s *scene) (kmsg.Response, error)
+	learn func(s *scene, resp kmsg.Response) // what later steps need of the answer, if any
 	setUp bool
 }
 
@@ -32,15 +33,29 @@ func (sc script) play(address string) (answers []answer, err error) {
 	for _, st := range sc.steps {
 		resp, err := st.play(s)
 		s.last = resp
-		if err != nil && (st.setUp || errors.Is(err, errSlow)) {
+		if err == nil && st.learn != nil {
+			st.learn(s, resp)
+		}
+		if err == nil && s.uncoordinated(resp) {
+			err = errUncoordinated
+		}
+		if err != nil && (st.setUp || errors.Is(err, errSlow) || errors.Is(err, errUncoordinated)) {
 			return answers, fmt.Errorf("%s: %w", st.words, err)
 		}
 		if st.setUp {
 			continue
 		}
-		answers = append(answers, s.answered(s.hide(st.words), resp, err))
+		answers = append(answers, s.answered(s.hide(s.say(st.words)), resp, err))
 	}
 	return answers, nil
+}
+
+// errUncoordinated is a coordinator that is gone for a moment: a Kafka that is too busy
+// to report to its controller loses its groups and transactions, and gets them again.
+var errUncoordinated = errors.New("the broker coordinates no more")
+
+func (s *scene) uncoordinated(resp kmsg.Response) bool {
+	return resp != nil && strings.Contains(s.answered("", resp, nil).String(), "NOT_COORDINATOR")
 }
 
 // request is a step that sends a request with the usual header. Names and ids in it
@@ -61,6 +76,9 @@ func (s *scene) exchange(req kmsg.Request, h head) (resp kmsg.Response, err erro
 	c, err := s.conn()
 	if err != nil {
 		return nil, err
+	}
+	if s.ahead {
+		return nil, s.send(c, req, h)
 	}
 	if p, ok := req.(*kmsg.ProduceRequest); ok && p.Acks == 0 {
 		if err = c.tell(req, h); !errors.Is(err, errSilent) {

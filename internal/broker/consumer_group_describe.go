@@ -34,6 +34,10 @@ func (b *Broker) consumerGroupDescribe(r *kmsg.ConsumerGroupDescribeRequest) kms
 func (b *Broker) describedConsumers(id string) kmsg.ConsumerGroupDescribeResponseGroup {
 	told := kmsg.NewConsumerGroupDescribeResponseGroup()
 	told.Group = id
+	if id == "" {
+		told.ErrorCode = kerr.InvalidGroupID.Code
+		return told
+	}
 	d, ok := b.groups.DescribeConsumers(id)
 	if !ok {
 		told.ErrorCode = kerr.GroupIDNotFound.Code
@@ -60,9 +64,7 @@ func (b *Broker) describedMember(m *group.ConsumerMemberDescription) kmsg.Consum
 	told := kmsg.NewConsumerGroupDescribeResponseGroupMember()
 	told.MemberID, told.InstanceID, told.RackID, told.MemberEpoch = m.ID, m.InstanceID, m.RackID, m.Epoch
 	told.ClientID, told.ClientHost, told.SubscribedTopics = m.ClientID, m.ClientHost, m.Names
-	if m.Regex != "" {
-		told.SubscribedTopicRegex = &m.Regex
-	}
+	told.SubscribedTopicRegex = &m.Regex // "" for none, as in Kafka
 	told.Assignment.TopicPartitions = b.named(byTopic(m.Assigned))
 	told.TargetAssignment.TopicPartitions = b.named(byTopic(m.Target))
 	told.MemberType = consumerMember

@@ -53,8 +53,8 @@ func TestConsumerGroupHeartbeat_SaysWhatWasWrong(t *testing.T) {
 		{"an assignor", func(r *kmsg.ConsumerGroupHeartbeatRequest) { r.ServerAssignor = kmsg.StringPtr("mine") }, "UNSUPPORTED_ASSIGNOR",
 			"ServerAssignor mine is not supported. Supported assignors: uniform, range."},
 		{"an expression", func(r *kmsg.ConsumerGroupHeartbeatRequest) { r.SubscribedTopicRegex = kmsg.StringPtr("t(") }, "INVALID_REGULAR_EXPRESSION",
-			"SubscribedTopicRegex `t(` is not a valid regular expression: error parsing regexp: missing closing ): `t(`."},
-		{"a group", func(r *kmsg.ConsumerGroupHeartbeatRequest) { r.MemberEpoch = 7 }, "GROUP_ID_NOT_FOUND", "Group g not found."},
+			"SubscribedTopicRegex `t(` is not a valid regular expression: missing closing )."},
+		{"a group", func(r *kmsg.ConsumerGroupHeartbeatRequest) { r.MemberEpoch = 7 }, "GROUP_ID_NOT_FOUND", "Consumer group g not found."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req := entering(1, "g", "there")

@@ -13,7 +13,8 @@ import (
 //
 // The protocol's name and what members say to it show only while the group is
 // stable. A group that is not there is in state Dead, and from version 6 on an
-// error. Authorized operations are all there are: everything is allowed.
+// error. One of the consumer protocol is not there for this request. Authorized
+// operations are all there are: everything is allowed.
 
 // describeGroupNotFoundSince is the first version that has an error for an
 // unknown group.
@@ -27,7 +28,7 @@ func (b *Broker) describeGroups(r *kmsg.DescribeGroupsRequest) kmsg.Response {
 			told.ErrorCode = kerr.GroupIDNotFound.Code
 			told.ErrorMessage = kmsg.StringPtr(b.whyNotClassic(id))
 		}
-		if r.IncludeAuthorizedOperations && told.State != group.Dead.String() {
+		if r.IncludeAuthorizedOperations && told.ErrorCode == 0 {
 			told.AuthorizedOperations = groupOperations
 		}
 		resp.Groups = append(resp.Groups, told)

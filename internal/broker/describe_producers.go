@@ -42,7 +42,7 @@ func described(p *partition, n int32, missing *refusal) kmsg.DescribeProducersRe
 		a := kmsg.NewDescribeProducersResponseTopicPartitionActiveProducer()
 		a.ProducerID, a.ProducerEpoch = known.ProducerID, int32(known.Epoch)
 		a.LastSequence, a.LastTimestamp = known.LastSequence, known.LastTimestamp
-		a.CoordinatorEpoch, a.CurrentTxnStartOffset = -1, known.txnStart
+		a.CoordinatorEpoch, a.CurrentTxnStartOffset = known.coordinatorEpoch, known.txnStart
 		told.ActiveProducers = append(told.ActiveProducers, a)
 	}
 	return told
@@ -51,14 +51,21 @@ func described(p *partition, n int32, missing *refusal) kmsg.DescribeProducersRe
 // A knownProducer is what a partition knows of a producer.
 type knownProducer struct {
 	producer.Info
-	txnStart int64 // first offset of its open transaction, -1 if it has none
+	txnStart         int64 // first offset of its open transaction, -1 if it has none
+	coordinatorEpoch int32 // of its newest marker, -1 if it has none
 }
 
 func (p *partition) known() (all []knownProducer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for info := range p.producers.All() {
-		k := knownProducer{info, -1}
+		k := knownProducer{Info: info, txnStart: -1, coordinatorEpoch: -1}
+		if m, ok := p.txns.marked[info.ProducerID]; ok {
+			k.coordinatorEpoch = 0
+			if info.LastSequence < 0 || m.offset > info.LastOffset {
+				k.LastTimestamp = m.timestamp
+			}
+		}
 		if first, open := p.txns.open[info.ProducerID]; open {
 			k.txnStart = first
 		}

@@ -109,15 +109,15 @@ func topicOf[T any](topics *[]T, at map[string]int, fresh T, name string) *T {
 }
 
 // list finds an offset. A reader of committed records is told of none from the
-// last stable offset on.
+// last stable offset on, but for the earliest, which is always told.
 func (p *partition) list(timestamp int64, isolation int8, told *kmsg.ListOffsetsResponseTopicPartition) {
-	found := true
+	found, always := true, false
 	start, end := p.reach(isolation)
 	switch timestamp {
 	case latestOffset:
-		told.Offset = end
+		told.Offset, always = end, true
 	case earliestOffset, earliestLocal:
-		told.Offset = start
+		told.Offset, always = start, true
 	case latestTiered, earliestPending:
 		found = false
 	case maxTimestampOffset:
@@ -125,7 +125,7 @@ func (p *partition) list(timestamp int64, isolation int8, told *kmsg.ListOffsets
 	default:
 		told.Timestamp, told.Offset, found = p.atOrAfter(timestamp)
 	}
-	if timestamp != latestOffset && told.Offset >= end && isolation == readCommitted {
+	if !always && told.Offset >= end && isolation == readCommitted {
 		told.Timestamp, told.Offset, found = -1, -1, false
 	}
 	if found {

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"encoding/binary"
 	"maps"
 	"slices"
 	"time"
@@ -14,9 +15,13 @@ import (
 // partitionTxns is what a partition knows of transactions: enough to tell a
 // reader of committed records what it may see.
 type partitionTxns struct {
-	open    map[int64]int64 // first offset of its open transaction, by producer id
-	aborted []abortedTxn    // in the order of their markers
+	open    map[int64]int64      // first offset of its open transaction, by producer id
+	marked  map[int64]lastMarker // the newest marker, by producer id
+	aborted []abortedTxn         // in the order of their markers
 }
+
+// A lastMarker is the newest marker of a producer.
+type lastMarker struct{ offset, timestamp int64 }
 
 // An abortedTxn is a transaction whose records a reader of committed records
 // leaves out.
@@ -40,6 +45,10 @@ func (p *partition) mark(by txn.Producer, commit bool) {
 	before := p.producers.Len()
 	p.producers.Mark(by.ID, by.Epoch)
 	p.countProducersLocked(before)
+	if p.txns.marked == nil {
+		p.txns.marked = map[int64]lastMarker{}
+	}
+	p.txns.marked[by.ID] = lastMarker{offset, m.MaxTimestamp}
 	if first, open := p.txns.open[by.ID]; open && !commit {
 		p.txns.aborted = append(p.txns.aborted, abortedTxn{by.ID, first, offset})
 	}
@@ -69,12 +78,25 @@ func (p *partition) beganLocked(producerID, offset int64) {
 }
 
 // stableLocked is the last stable offset: before it, every transaction has ended.
-// Where the first record of one is deleted it is the start of what is left.
+// Where the log was cut inside of an open transaction, it is the first offset of the
+// batch that the log starts in, as in Kafka, and may lie below the start.
 func (p *partition) stableLocked() int64 {
 	if len(p.txns.open) == 0 {
 		return p.log.End()
 	}
-	return max(p.log.Start(), slices.Min(slices.Collect(maps.Values(p.txns.open))))
+	first := slices.Min(slices.Collect(maps.Values(p.txns.open)))
+	if start := p.log.Start(); first < start {
+		return baseOffsetOf(p.log.Batch(start), p.log.End())
+	}
+	return first
+}
+
+// baseOffsetOf is the first offset of a batch, or another if there is none.
+func baseOffsetOf(batch []byte, otherwise int64) int64 {
+	if batch == nil {
+		return otherwise
+	}
+	return int64(binary.BigEndian.Uint64(batch))
 }
 
 // reach is the offsets that a reader of this isolation level may see: from start

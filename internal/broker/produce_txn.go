@@ -34,6 +34,9 @@ func (t *transactions) mayWriteLocked(id string, by txn.Producer, m member, vers
 	if m.partition.writes(by.ID) {
 		return nil
 	}
+	if id == "" {
+		return refuse(kerr.InvalidRequest, "a transactional id must not be empty")
+	}
 	err := t.table.Verify(id, by, m)
 	if errors.Is(err, txn.ErrNotAdded) && version >= 12 {
 		err = t.addLocked(id, by, m)

@@ -14,15 +14,18 @@ func openTxn(c *client) (end func(commit bool)) {
 	return func(commit bool) { c.endTxn("t", p, commit) }
 }
 
-func TestTxn_the_last_stable_offset_is_never_below_the_start(t *testing.T) {
+func TestTxn_the_last_stable_offset_where_the_log_was_cut_is_where_a_batch_begins(t *testing.T) {
 	n := start(t, Options{})
 	n.make("a", 1, nil)
 	c := n.dial()
 	end := openTxn(c)
 	c.trimTo("a", 0, 3)
-	want(t, "what is seen", c.committed("a", 0, 3), sight{End: 5, Stable: 3})
+	want(t, "cut inside of the batch", c.committed("a", 0, 3), sight{End: 5, Stable: 0})
+	c.store("a", 0, plain(1))
+	c.trimTo("a", 0, 5)
+	want(t, "cut between batches", c.committed("a", 0, 5), sight{End: 6, Stable: 5})
 	end(true)
-	want(t, "what is seen", c.committed("a", 0, 3), sight{End: 6, Stable: 6, Offsets: []int64{0, 5}})
+	want(t, "afterwards", c.committed("a", 0, 5), sight{End: 7, Stable: 7, Offsets: []int64{5, 6}})
 }
 
 func TestTxn_a_deleted_topic_leaves_nothing_in_an_open_transaction(t *testing.T) {

@@ -1,9 +1,12 @@
 package group
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -62,7 +65,7 @@ func (c *Coordinator) ConsumerHeartbeat(r ConsumerHeartbeat) ConsumerAnswer {
 func (r *ConsumerHeartbeat) check() ConsumerAnswer {
 	empty := func(s *string) bool { return s != nil && *s == "" }
 	switch {
-	case r.Group == "":
+	case strings.TrimSpace(r.Group) == "":
 		return refused(BadRequest, "GroupId can't be empty.")
 	case empty(r.InstanceID):
 		return refused(BadRequest, "InstanceId can't be empty.")
@@ -93,8 +96,9 @@ func (r *ConsumerHeartbeat) checkWishes() ConsumerAnswer {
 		return refused(BadRegex, "SubscribedTopicRegex has %d bytes, and may have %d here.", len(*r.Regex), maxExpression)
 	}
 	if r.Regex != nil {
-		if _, err := regexp.Compile(*r.Regex); err != nil {
-			return refused(BadRegex, "SubscribedTopicRegex `%s` is not a valid regular expression: %v.", *r.Regex, err)
+		var bad *syntax.Error
+		if _, err := regexp.Compile(*r.Regex); errors.As(err, &bad) {
+			return refused(BadRegex, "SubscribedTopicRegex `%s` is not a valid regular expression: %v.", *r.Regex, bad.Code)
 		}
 	}
 	return ConsumerAnswer{}
@@ -105,8 +109,10 @@ func (r *ConsumerHeartbeat) checkWishes() ConsumerAnswer {
 func (c *Coordinator) consumerForLocked(r *ConsumerHeartbeat) (*consumer, ConsumerAnswer) {
 	g := c.lookupLocked(r.Group)
 	switch {
-	case g == nil && r.Epoch != joinEpoch:
+	case g == nil && r.Epoch < joinEpoch:
 		return nil, refused(NoSuchGroup, "Group %s not found.", r.Group)
+	case g == nil && r.Epoch != joinEpoch:
+		return nil, refused(NoSuchGroup, "Consumer group %s not found.", r.Group)
 	case g == nil:
 		var why Reason
 		if g, why = c.makeLocked(r.Group); why != OK {
@@ -171,7 +177,7 @@ func (g *consumer) heartbeat(r *ConsumerHeartbeat) ConsumerAnswer {
 	}
 	if unresolved { // as in Kafka an expression that is new takes effect behind the answer
 		g.regexes[m.regex] = g.topics.matching(m.regex)
-		if g.look(); len(g.regexes[m.regex]) > 0 {
+		if g.look() || len(g.regexes[m.regex]) > 0 {
 			g.epoch++
 		}
 	}

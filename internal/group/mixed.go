@@ -31,13 +31,17 @@ func (m *consumerMember) is(epoch int32) Reason {
 
 // join takes in a member of the classic protocol.
 func (g *consumer) join(j joining) {
-	said, ok := g.offers(&j)
 	switch {
-	case !ok:
+	case !g.offers(&j):
 		j.refuse(OtherProtocol, "")
 		return
 	case j.MemberID == "" && j.InstanceID == nil && j.ComesTwice:
 		j.refuse(IDRequired, j.ClientID+"-"+g.c.newID())
+		return
+	}
+	said, ok := readSubscription(j.Protocols[0].Metadata)
+	if !ok {
+		j.refuse(OtherProtocol, "")
 		return
 	}
 	m, why := g.admitClassic(&j)
@@ -53,19 +57,10 @@ func (g *consumer) join(j joining) {
 	j.told <- Joined{Generation: m.epoch, ProtocolType: consumers, Protocol: m.classic.protocols[0].Name, MemberID: m.id}
 }
 
-// offers reads what a member of the classic protocol offers. It is not ok if that
-// is not what consumers say, or if it has no protocol in common with the others
-// of its kind.
-func (g *consumer) offers(j *joining) (said embedded, ok bool) {
-	if j.ProtocolType != consumers || len(j.Protocols) == 0 {
-		return said, false
-	}
-	for _, p := range j.Protocols {
-		if g.allOffer(p.Name) {
-			return readSubscription(j.Protocols[0].Metadata)
-		}
-	}
-	return said, false
+// offers says whether a member of the classic protocol is a consumer that has a
+// protocol in common with the others of its kind.
+func (g *consumer) offers(j *joining) bool {
+	return j.ProtocolType == consumers && slices.ContainsFunc(j.Protocols, func(p Protocol) bool { return g.allOffer(p.Name) })
 }
 
 func (g *consumer) allOffer(protocol string) bool {
