@@ -107,7 +107,7 @@ var differences = []difference{
 		ours:   "names those in what was read",
 		reason: "many small reads of a log with many aborts would be answered with nothing else",
 		where: []spot{
-			{script: "several transactions are aborted", step: "Fetch v12 read committed *", field: "*.AbortedTransactions[*", kafka: "there", ours: "-"},
+			{script: "several transactions are aborted", step: "Fetch v12 read committed*", field: "*.AbortedTransactions[*", kafka: "there", ours: "-"},
 		},
 	},
 	{
