@@ -12,18 +12,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// groupsServed says whether the broker serves consumer groups.
-const groupsServed = true
-
 // groupBroker is the address of the broker whose groups clients join: another one,
 // such as Apache Kafka, if FENCEPOST_GROUPS_AT names it.
 func groupBroker(t *testing.T, b *fencepost.Broker) string {
 	t.Helper()
 	if other := os.Getenv("FENCEPOST_GROUPS_AT"); other != "" {
 		return other
-	}
-	if !groupsServed {
-		t.Skip("consumer groups are not served: name another broker in FENCEPOST_GROUPS_AT")
 	}
 	return b.Addr()
 }
