@@ -73,6 +73,10 @@ func Run(options ...Option) (*Broker, error) {
 	return b, nil
 }
 
+// Connections counts the connections of clients that are open, and those that ever
+// were.
+func (b *Broker) Connections() (open, opened int64) { return b.server.Connections() }
+
 func (b *Broker) setUp(c *config) error {
 	for _, t := range c.topics {
 		if err := b.broker.CreateTopic(t.name, t.partitions, t.configs); err != nil {
@@ -122,7 +126,7 @@ func (b *Broker) serveHTTP(l net.Listener, log *zap.Logger) {
 	b.webAt = l
 	b.web = web.New(web.Options{
 		Journal: b.journal, Faults: b.faults, Seed: b.seed, Version: Version(), Kafka: b.Addrs(),
-		Reset: b.Reset, Connections: b.server.Connections, Log: log,
+		Reset: b.Reset, Connections: b.Connections, Log: log,
 	})
 	b.server.Observe = b.web.Observe
 	go func() {

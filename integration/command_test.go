@@ -3,6 +3,7 @@ package integration
 import (
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -98,6 +99,21 @@ func TestCommand_exit_codes(t *testing.T) {
 				t.Errorf("it ended with %d, and not %d, and said: %s", code, c.want, p.errors.String())
 			}
 		})
+	}
+}
+
+func TestCommand_says_what_to_look_at_where_nothing_came(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("bash, which connects by itself, is not installed: apt-get install bash")
+	}
+	for script, says := range map[string]string{
+		"true": "does the program read KAFKA_BOOTSTRAP_SERVERS?",
+		`exec 3<>"/dev/tcp/${KAFKA_BOOTSTRAP_SERVERS/:/\/}"`: "needs --topic NAME",
+	} {
+		if code, p := runCommand(t, "--", "bash", "-c", script); code != 0 || !strings.Contains(p.errors.String(), says) {
+			t.Errorf("%s: it ended with %d, and not with 0 and %q: %s", script, code, says, p.errors.String())
+		}
 	}
 }
 

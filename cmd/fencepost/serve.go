@@ -131,7 +131,7 @@ func (s session) runChild(cmd *cobra.Command, args []string) error {
 	b.Close()
 	holds, err := s.reportTo(s.err, b)
 	if len(b.Events()) == 0 {
-		fmt.Fprintln(s.err, "does the program read KAFKA_BOOTSTRAP_SERVERS?")
+		fmt.Fprintln(s.err, whyNothingCame(b))
 	}
 	switch {
 	case err != nil:
@@ -184,4 +184,12 @@ func (s session) report(to io.Writer, b *fencepost.Broker) (holds bool, err erro
 		fmt.Fprintln(to, f.Report())
 	}
 	return holds, nil
+}
+
+// whyNothingCame is what to look at where a program produced nothing.
+func whyNothingCame(b *fencepost.Broker) string {
+	if _, opened := b.Connections(); opened > 0 {
+		return "the program connected and produced nothing: a client that does not ask for its topic to be made needs --topic NAME"
+	}
+	return "does the program read KAFKA_BOOTSTRAP_SERVERS?"
 }
