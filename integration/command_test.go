@@ -109,7 +109,8 @@ func TestCommand_says_what_to_look_at_where_nothing_came(t *testing.T) {
 	}
 	for script, says := range map[string]string{
 		"true": "does the program read KAFKA_BOOTSTRAP_SERVERS?",
-		`exec 3<>"/dev/tcp/${KAFKA_BOOTSTRAP_SERVERS/:/\/}"`: "needs --topic NAME",
+		// Four zeros are no request, and the broker ends the connection.
+		`exec 3<>"/dev/tcp/${KAFKA_BOOTSTRAP_SERVERS/:/\/}"; printf '\0\0\0\0' >&3; cat <&3`: "needs --topic NAME",
 	} {
 		if code, p := runCommand(t, "--", "bash", "-c", script); code != 0 || !strings.Contains(p.errors.String(), says) {
 			t.Errorf("%s: it ended with %d, and not with 0 and %q: %s", script, code, says, p.errors.String())
