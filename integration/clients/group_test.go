@@ -47,7 +47,7 @@ func (c *client) group(t *testing.T, p *page, addr, protocol string) {
 
 	f.send(t, laterRecords)
 	f.drain(t, begin())
-	if read := f.total - before; read != laterRecords {
+	if read := f.total - before; read < laterRecords || read > laterRecords && !c.rereads {
 		t.Errorf("%d records came while nobody was there, and the member that came back read %d", laterRecords, read)
 	}
 	if addr != os.Getenv("FENCEPOST_GROUPS_AT") {
