@@ -81,10 +81,23 @@ func (p *page) set(t *testing.T, name, row, column, value string) {
 	was := p.seen[name].cells[[2]string{row, column}]
 	if *update {
 		p.seen[name].set(row, column, value)
-	} else if was != value && column != recoveryColumn {
-		t.Errorf("%s, %s: %q was seen, and docs/clients.md says %q", row, column, value, was)
+		return
 	}
+	fail := t.Errorf
+	switch {
+	case was == value || column == recoveryColumn:
+		return
+	case name != "lost" && worseIn(was) == worseIn(value):
+		fail = t.Logf // how a client takes an error may depend on what it has under way
+	}
+	fail("%s, %s: %q was seen, and docs/clients.md says %q", row, column, value, was)
 }
+
+// worseIn is the part of a cell that says what an application does not know of its
+// records.
+func worseIn(cell string) string { return worse.FindString(cell) }
+
+var worse = regexp.MustCompile(`\*\*.*\*\*`)
 
 // close writes the page, if that was asked for.
 func (p *page) close(t *testing.T) {
