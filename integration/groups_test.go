@@ -270,18 +270,26 @@ func TestGroup_a_consumer_gets_over_faults(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			inParty(t, protocols["cooperative-sticky"], []string{fault}, func(p *party) {
-				a := p.invite()
-				p.untilOwned(4, a)
-				p.produce(20)
-				p.wantRead(0, a)
-				p.until("the fault fires", func() bool { return len(p.Unfired()) == 0 })
-				p.produce(20)
-				p.wantRead(0, a)
+				a := p.readOverFault()
 				a.leave()
 				p.wantCommitted()
 			})
 		})
 	}
+}
+
+// readOverFault has one guest, who owns everything, read before the fault has fired
+// and after.
+func (p *party) readOverFault() *guest {
+	p.t.Helper()
+	g := p.invite()
+	p.untilOwned(4, g)
+	p.produce(20)
+	p.wantRead(0, g)
+	p.until("the fault fires", func() bool { return len(p.Unfired()) == 0 })
+	p.produce(20)
+	p.wantRead(0, g)
+	return g
 }
 
 // Consumers of both protocols share a group, and go on by themselves when the
@@ -332,13 +340,7 @@ func TestGroup_a_consumer_of_the_consumer_protocol_gets_over_faults(t *testing.T
 	} {
 		t.Run(fault, func(t *testing.T) {
 			inParty(t, protocols["consumer, uniform"], []string{fault}, func(p *party) {
-				a := p.invite()
-				p.untilOwned(4, a)
-				p.produce(20)
-				p.wantRead(0, a)
-				p.until("the fault fires", func() bool { return len(p.Unfired()) == 0 })
-				p.produce(20)
-				p.wantRead(0, a)
+				a := p.readOverFault()
 				p.untilOwned(4, a)
 				a.leave()
 			})
