@@ -31,6 +31,7 @@ type settings struct {
 	compact         bool  // cleanup.policy names compact: every record needs a key
 	delete          bool  // cleanup.policy names delete
 	codec           int8  // compression.type, a wire codec; keepCodec leaves batches as they were sent
+	level           int   // compression.TYPE.level of that codec, 0 where it has none
 }
 
 // defaultMaxMessageBytes is Kafka's default of max.message.bytes: 1 MiB and the
@@ -113,6 +114,7 @@ func meant(configs, values map[string]string) *settings {
 		compact:         slices.Contains(policies, "compact"),
 		delete:          slices.Contains(policies, "delete"),
 		codec:           int8(slices.Index(compressionTypes, values["compression.type"])),
+		level:           int(whole(values["compression."+values["compression.type"]+".level"])),
 	}
 }
 
