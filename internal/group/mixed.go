@@ -176,8 +176,8 @@ func (g *consumer) mayGet(m *consumerMember) bool {
 func (g *consumer) leaveClassic(l Leaver) Reason {
 	m := g.find(l.MemberID)
 	if l.InstanceID != nil {
-		switch m = g.instance(*l.InstanceID); {
-		case m != nil && l.MemberID != "" && m.id != l.MemberID:
+		m = g.instance(*l.InstanceID)
+		if m != nil && l.MemberID != "" && m.id != l.MemberID {
 			return FencedInstance
 		}
 	}
