@@ -12,6 +12,11 @@ import contract
 
 SERVERS = os.environ["KAFKA_BOOTSTRAP_SERVERS"]
 
+# How long a poll waits that has to join first. In 3.0.12, a poll that gives up while
+# its second JoinGroup is out (the first was sent before the topic's partitions were
+# known) never takes the assignment that comes: it reads nothing from then on.
+JOIN_TIMEOUT_MS = 30_000
+
 
 def produce(job):
     producer = KafkaProducer(
@@ -58,7 +63,7 @@ def consume(topic, group):
     )
     ended = contract.input_end()
     while not ended.is_set():
-        polled = consumer.poll(timeout_ms=200)
+        polled = consumer.poll(timeout_ms=200 if consumer.assignment() else JOIN_TIMEOUT_MS)
         if not polled:
             continue
         try:
