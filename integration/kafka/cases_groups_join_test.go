@@ -7,7 +7,7 @@ var groupJoinScripts = []script{
 	{name: "a newcomer is given an id and joins with it", steps: []step{
 		coordinated(0, "g"),
 		join(4, "g", "a"),
-		describeGroups(5, "g"), // it does not count yet
+		known("g"), describeGroups(5, "g"), // it does not count yet
 		join(4, "g", "a"),
 		syncGroup(4, "g", "a", assign("a", "all")),
 		describeGroups(5, "g"),
@@ -103,7 +103,7 @@ var groupMemberScripts = []script{
 		coordinated(0, "g"), topic("t", 1),
 		join(3, "g", "a"),
 		heartbeat(4, "g", "a"), commit(8, "g", "a", offset("t-0", 1)), commit(2, "g", "a", offset("t-0", 1)), commit(8, "g", "", offset("t-0", 1)),
-		describeGroups(5, "g"), listGroups(5), deleteGroups(2, "g"), deleteOffsets("g", "t-0"),
+		known("g"), describeGroups(5, "g"), listGroups(5), deleteGroups(2, "g"), deleteOffsets("g", "t-0"),
 		join(3, "g", "a"), // with nothing new
 		join(3, "g", "a", protocols("range:new")),
 		join(3, "g", "b", protocols("other")),

@@ -109,7 +109,7 @@ var groupAdminScripts = []script{
 		describeGroupsBut(3, "g"), describeGroupsBut(6, "g"), describeGroupsBut(5, "nosuch"), describeGroupsBut(6, "nosuch"),
 	)},
 	{name: "groups are listed", steps: append(append([]step{coordinated(0, "g"), topic("t", 1), commit(8, "offsets", "", offset("t-0", 1))}, stable("members", "a")...),
-		join(3, "connect", "c", with("ProtocolType", "connect")), join(3, "left", "d"), leave(3, "left", "d"), join(9, "given", "e"),
+		join(3, "connect", "c", with("ProtocolType", "connect")), join(3, "left", "d"), leave(3, "left", "d"), join(9, "given", "e"), known("connect", "given"),
 		listGroups(0), listGroups(2), listGroups(3), listGroups(4), listGroups(5),
 		listGroups(4, states("Stable")), listGroups(4, states("stable", "EMPTY")), listGroups(5, states("CompletingRebalance")), listGroups(5, states("nosuch")), listGroups(5, states("Dead")),
 		listGroups(5, types("classic")), listGroups(5, types("Classic"), states("Empty")), listGroups(5, types("consumer")), listGroups(5, types("nosuch")), listGroups(5, types("consumer", "classic")),

@@ -150,7 +150,7 @@ var groupStaticScripts = []script{
 		commit(6, "g", "a", offset("t-0", 6)), committed(7, "g", []string{"t-0"}),
 	)},
 	{name: "an id that was given does not become a static member", steps: []step{
-		coordinated(0, "g"), join(9, "g", "a"), join(9, "g", "a", with("InstanceID", "i")), describeGroups(5, "g"),
+		coordinated(0, "g"), join(9, "g", "a"), join(9, "g", "a", with("InstanceID", "i")), known("g"), describeGroups(5, "g"),
 	}},
 }
 

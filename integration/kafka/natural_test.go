@@ -153,6 +153,9 @@ func (f *flattener) sorted(v reflect.Value) []int {
 		if k := v.Index(i).FieldByName("ApiKey"); k.IsValid() {
 			text[i] = fmt.Sprintf("%05d", k.Int())
 		}
+		if k := v.Index(i).FieldByName("InstanceID"); k.IsValid() { // of members that are all new
+			text[i] += f.scene.show("InstanceID", k)
+		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(text[a], text[b]) })
 	return order

@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -174,15 +173,32 @@ func deleteGroups(version int16, groups ...string) step {
 
 // has waits until a group has so many members: time has to pass first.
 func has(group string, members int) step {
-	return setUp(fmt.Sprintf("%q has %d members", group, members), func(s *scene) error {
-		return s.await("group of that size", func() (bool, error) {
-			r := kmsg.NewPtrDescribeGroupsRequest()
-			r.Version, r.Groups = 4, []string{s.name(group)}
-			resp, err := s.ask(r)
-			if err != nil {
-				return false, err
+	return setUp(words("%q has %d members", group, members), func(s *scene) error {
+		return s.awaitGroup(group, "of that size", func(g *kmsg.DescribeGroupsResponseGroup) bool { return len(g.Members) == members })
+	})
+}
+
+// known waits until groups can be asked for. Kafka answers the first JoinGroup of a
+// group before what it wrote of the group is committed, and shows what is committed.
+func known(groups ...string) step {
+	return setUp(words("%q are known", groups), func(s *scene) error {
+		for _, group := range groups {
+			if err := s.awaitGroup(group, "known", func(g *kmsg.DescribeGroupsResponseGroup) bool { return g.State != "Dead" }); err != nil {
+				return err
 			}
-			return len(resp.(*kmsg.DescribeGroupsResponse).Groups[0].Members) == members, nil
-		})
+		}
+		return nil
+	})
+}
+
+func (s *scene) awaitGroup(group, what string, done func(*kmsg.DescribeGroupsResponseGroup) bool) error {
+	return s.await("group "+what, func() (bool, error) {
+		r := kmsg.NewPtrDescribeGroupsRequest()
+		r.Version, r.Groups = 4, []string{s.name(group)}
+		resp, err := s.ask(r)
+		if err != nil {
+			return false, err
+		}
+		return done(&resp.(*kmsg.DescribeGroupsResponse).Groups[0]), nil
 	})
 }
