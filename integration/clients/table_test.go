@@ -21,7 +21,6 @@ type client struct {
 	tool    bool     // it is a tool, and errors are looked at with the client that it is made of
 	groups  []string // the group protocols that it speaks
 	rereads bool     // what it read last before it left it may read again: its commit then is not waited for
-	slow    bool     // takes minutes to install, and is run only where it is or FENCEPOST_ALL_CLIENTS=1
 }
 
 var (
@@ -46,8 +45,8 @@ var stockClients = []*client{
 	{name: "kafka-python", marker: "python/stamp", argv: python("kafka_python"), codecs: allCodecs, groups: classic},
 	{name: "@platformatic/kafka", marker: "clients/node/stamp", argv: []string{"node", "node/platformatic.js"}, env: []string{"NODE_PATH=@clients/node/node_modules"}, codecs: []string{"none", "gzip", "snappy", "lz4"}, groups: both, rereads: true},
 	{name: "confluent-kafka-go", marker: "clients/bin/confluent-kafka-go", argv: []string{"@clients/bin/confluent-kafka-go"}, codecs: allCodecs, groups: both},
-	{name: "rust-rdkafka", marker: "clients/rust/debug/client", argv: []string{"@clients/rust/debug/client"}, codecs: allCodecs, groups: both, slow: true},
-	{name: "@confluentinc/kafka-javascript", marker: "clients/node-confluent/stamp", argv: []string{"node", "node-confluent/confluent.js"}, env: []string{"NODE_PATH=@clients/node-confluent/node_modules"}, codecs: allCodecs[:4], groups: both, slow: true},
+	{name: "rust-rdkafka", marker: "clients/rust/debug/client", argv: []string{"@clients/rust/debug/client"}, codecs: allCodecs, groups: both},
+	{name: "@confluentinc/kafka-javascript", marker: "clients/node-confluent/stamp", argv: []string{"node", "node-confluent/confluent.js"}, env: []string{"NODE_PATH=@clients/node-confluent/node_modules"}, codecs: allCodecs[:4], groups: both},
 }
 
 func python(name string) []string {
@@ -73,13 +72,7 @@ func (c *client) require(t *testing.T) {
 		_, err := exec.LookPath(c.path)
 		installed = installed && err == nil
 	}
-	if !c.slow {
-		Require(t, c.name, installed, "integration/install")
-	} else if !installed && os.Getenv("FENCEPOST_ALL_CLIENTS") != "1" {
-		t.Skipf("%s is not installed: run integration/install --all", c.name)
-	} else {
-		Require(t, c.name, installed, "integration/install --all")
-	}
+	Require(t, c.name, installed, "integration/install")
 }
 
 // command is the command line of the program.
