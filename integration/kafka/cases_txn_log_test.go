@@ -14,7 +14,7 @@ var txnLogScripts = []script{
 		write(13, "x", to("t-0", by("a", 10, 1).inTxn())), write(9, "x", to("t-0", by("a", 8, 1).inTxn())), write(9, "x", to("t-0", by("a", 12, 1).inTxn())), // a replay is a replay, and a gap a gap
 		commitTxn(4, "x", "a"), ended("x"), readStable(from("t-0", 9)), write(13, "x", to("t-0", by("a", 10, 1).inTxn())), described("t-0"),
 	}},
-	{name: "a partition that was not added", steps: []step{
+	{name: "a partition that was not added", alone: true, steps: []step{
 		coordinated(1, "x"), topic("t", 3),
 		initTxn(4, "x", "a", nil),
 		write(3, "x", to("t-0", by("a", 0, 1).inTxn())), write(9, "x", to("t-0", by("a", 0, 1).inTxn())), write(10, "x", to("t-0", by("a", 0, 1).inTxn())), write(11, "x", to("t-0", by("a", 0, 1).inTxn())),

@@ -50,6 +50,13 @@ func TestAnswers(t *testing.T) {
 	if *record && c.kafka == "" {
 		t.Fatal("-record needs a broker to ask: FENCEPOST_KAFKA=HOST:PORT, or start")
 	}
+	for _, theme := range themes {
+		c.scripts += len(theme.scripts)
+	}
+	if c.kafka != "" {
+		awaitCoordinators(t, c.kafka)
+		takeFirstID(t, c.kafka)
+	}
 	t.Run("scripts", func(t *testing.T) { // ends when all that is parallel has
 		for _, theme := range themes {
 			t.Run(theme.name, func(t *testing.T) { c.theme(t, theme.name, theme.scripts) })
@@ -81,7 +88,6 @@ type comparison struct {
 func (c *comparison) theme(t *testing.T, theme string, scripts []script) {
 	recorded := load(t, theme)
 	fresh := recording{}
-	c.scripts += len(scripts)
 	t.Cleanup(func() {
 		if *record && len(fresh) == len(scripts) {
 			fresh.save(t, theme, scripts)
@@ -94,7 +100,9 @@ func (c *comparison) theme(t *testing.T, theme string, scripts []script) {
 	}
 	for _, sc := range scripts {
 		t.Run(sc.name, func(t *testing.T) {
-			t.Parallel()
+			if !sc.alone { // those begin when all that are alone have ended
+				t.Parallel()
+			}
 			want := recorded[sc.name]
 			if c.kafka != "" {
 				want = c.ask(t, sc, want)
@@ -115,6 +123,7 @@ func (c *comparison) ask(t *testing.T, sc script, recorded []answer) []answer {
 	t.Helper()
 	told, err := sc.play(c.kafka)
 	for n := 1; n < plays && errors.Is(err, errUncoordinated); n++ {
+		awaitCoordinators(t, c.kafka)
 		told, err = sc.play(c.kafka)
 	}
 	if err != nil {

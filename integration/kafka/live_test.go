@@ -5,10 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // started is the broker that the tests themselves started, if they did.
@@ -62,4 +66,49 @@ func stopKafka() {
 	started.cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended by itself
 	started.cmd.Wait()                          //nolint:errcheck // it was told to end
 	os.RemoveAll(filepath.Dir(started.cmd.Args[1]))
+}
+
+// coordinatedKeys is how many keys are asked for: so many that each of the 50 partitions
+// of Kafka's two internal topics has one.
+const coordinatedKeys = 2000
+
+// awaitCoordinators waits until a broker coordinates any group and any transaction. One
+// that has just begun, or that was too busy, loads what it has of them first.
+func awaitCoordinators(t *testing.T, address string) {
+	t.Helper()
+	s := newScene(address)
+	defer s.end()
+	groups, txns := kmsg.NewPtrDescribeGroupsRequest(), kmsg.NewPtrDescribeTransactionsRequest()
+	for i := range coordinatedKeys {
+		groups.Groups = append(groups.Groups, s.name(strconv.Itoa(i)))
+	}
+	groups.Version, txns.TransactionalIDs = 5, groups.Groups
+	for kind, all := range []kmsg.Request{groups, txns} {
+		if _, err := coordinated(int8(kind), "any").play(s); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.await("coordinator of all keys", func() (bool, error) {
+			resp, err := s.ask(all)
+			return !s.uncoordinated(resp), err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// takeFirstID has a broker give out a producer id. Kafka's first is 0, which it also
+// shows where there is none.
+func takeFirstID(t *testing.T, address string) {
+	t.Helper()
+	s := newScene(address)
+	defer s.end()
+	r := kmsg.NewPtrInitProducerIDRequest()
+	r.Version = 4
+	resp, err := s.ask(r)
+	if err == nil {
+		err = kerr.ErrorForCode(resp.(*kmsg.InitProducerIDResponse).ErrorCode)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -3,6 +3,7 @@ package kafka
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -16,6 +17,9 @@ type script struct {
 	// accept: fencepost takes any first sequence from a producer that it does not
 	// know, as Kafka does.
 	accept bool
+	// alone: no other script is played beside it. Kafka 4.4 asks its coordinator about
+	// several transactions at once, and then words all refusals as for the first of them.
+	alone bool
 }
 
 // A step is one request. Steps that only prepare are not compared.
@@ -50,13 +54,16 @@ func (sc script) play(address string) (answers []answer, err error) {
 	return answers, nil
 }
 
-// errUncoordinated is a coordinator that is gone for a moment: a Kafka that is too busy
-// to report to its controller loses its groups and transactions, and gets them again.
+// errUncoordinated is a coordinator that is not there for a moment: a Kafka that is too
+// busy to report to its controller loses its groups and transactions, and loads them
+// again.
 var errUncoordinated = errors.New("the broker coordinates no more")
 
 func (s *scene) uncoordinated(resp kmsg.Response) bool {
-	return resp != nil && strings.Contains(s.answered("", resp, nil).String(), "NOT_COORDINATOR")
+	return resp != nil && uncoordinated.MatchString(s.answered("", resp, nil).String())
 }
+
+var uncoordinated = regexp.MustCompile(`NOT_COORDINATOR|COORDINATOR_LOAD_IN_PROGRESS|COORDINATOR_NOT_AVAILABLE`)
 
 // request is a step that sends a request with the usual header. Names and ids in it
 // are those of the script.
