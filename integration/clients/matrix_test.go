@@ -12,6 +12,7 @@ import (
 // TestMatrix runs every client through everything, and holds what it saw against
 // docs/clients.md; with -update it writes that page.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	p := openPage(t)
 	t.Run("clients", func(t *testing.T) {
 		for _, c := range stockClients {

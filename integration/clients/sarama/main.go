@@ -104,12 +104,31 @@ func (member) Setup(sarama.ConsumerGroupSession) error   { return nil }
 func (member) Cleanup(sarama.ConsumerGroupSession) error { return nil }
 
 func (member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim) error {
-	for m := range claim.Messages() {
-		session.MarkMessage(m, "")
+	for first := range claim.Messages() {
+		messages := append([]*sarama.ConsumerMessage{first}, atHand(claim)...)
+		session.MarkMessage(messages[len(messages)-1], "")
 		session.Commit()
-		tell(line{"topic": m.Topic, "partition": m.Partition, "offset": m.Offset, "key": string(m.Key), "header": string(m.Headers[0].Value)})
+		for _, m := range messages {
+			tell(line{"topic": m.Topic, "partition": m.Partition, "offset": m.Offset, "key": string(m.Key), "header": string(m.Headers[0].Value)})
+		}
 	}
 	return nil
+}
+
+// atHand are the messages that need not be waited for. They are committed together: a
+// commit stands behind a Fetch on its connection, and may wait as long as that.
+func atHand(claim sarama.ConsumerGroupClaim) (messages []*sarama.ConsumerMessage) {
+	for {
+		select {
+		case m, ok := <-claim.Messages():
+			if !ok {
+				return messages
+			}
+			messages = append(messages, m)
+		default:
+			return messages
+		}
+	}
 }
 
 func consume(topic, name string) error {
