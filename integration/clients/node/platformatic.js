@@ -2,6 +2,7 @@
 'use strict';
 
 const { readFileSync } = require('node:fs');
+const { setTimeout } = require('node:timers/promises');
 const { Admin, Consumer, MessagesStreamModes, ProduceAcks, Producer } = require('@platformatic/kafka');
 const { servers, batches, record, tell, told, failed, read, inputEnd, run } = require('./contract');
 
@@ -32,9 +33,11 @@ function deepest(error) {
   return inner ? deepest(inner) : { name: error.apiId ?? error.message };
 }
 
+const heartbeatInterval = 500; // ms
+
 async function consume(topic, groupId) {
   const consumer = new Consumer({ ...common, clientId: 'consumer', groupId, groupProtocol: process.env.GROUP_PROTOCOL });
-  const stream = await consumer.consume({ autocommit: false, topics: [topic], mode: MessagesStreamModes.COMMITTED, fallbackMode: 'earliest', sessionTimeout: 10000, heartbeatInterval: 500, maxWaitTime: 200 });
+  const stream = await consumer.consume({ autocommit: false, topics: [topic], mode: MessagesStreamModes.COMMITTED, fallbackMode: 'earliest', sessionTimeout: 10000, heartbeatInterval, maxWaitTime: 200 });
   inputEnd().then(async () => {
     await stream.close();
     await consumer.close();
@@ -45,13 +48,28 @@ async function consume(topic, groupId) {
   const isMine = (m) => consumer.assignments?.some((a) => a.topic === topic && a.partitions.includes(m.partition));
   try {
     for await (const m of stream) {
-      if (!isMine(m)) continue;
-      await m.commit();
+      if (!(await commit(m, isMine))) continue;
       read(topic, m.partition, m.offset, m.key, m.headers.get(Buffer.from('from')) ?? [...m.headers.values()][0]);
     }
   } catch (error) {
     console.error(error);
   }
+}
+
+// commit says whether a record was committed: it is not if it is another's. In the new
+// protocol a commit may come between the group's new epoch and the heartbeat that tells
+// of it, and is then for its sender to repeat.
+async function commit(m, isMine) {
+  while (isMine(m)) {
+    try {
+      await m.commit();
+      return true;
+    } catch (error) {
+      if (deepest(error).name !== 'STALE_MEMBER_EPOCH') throw error;
+      await setTimeout(heartbeatInterval);
+    }
+  }
+  return false;
 }
 
 async function administer(topic) {
