@@ -131,7 +131,7 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 	}
 	switch r := req.Body.(type) {
 	case *kmsg.ProduceRequest:
-		return b.produce(r)
+		return b.produce(req, r)
 	case *kmsg.FetchRequest:
 		return answer(b.fetch(ctx, req.Conn, r))
 	case *kmsg.ListOffsetsRequest:

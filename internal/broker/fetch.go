@@ -44,7 +44,7 @@ func (b *Broker) fetch(ctx context.Context, conn *wire.Conn, r *kmsg.FetchReques
 	}
 	f := b.read(r)
 	if f.complete() {
-		return f.answer()
+		return f.answer(conn)
 	}
 	conn.Flush()
 	timer := time.NewTimer(time.Duration(r.MaxWaitMillis) * time.Millisecond)
@@ -60,14 +60,14 @@ func (b *Broker) fetch(ctx context.Context, conn *wire.Conn, r *kmsg.FetchReques
 		// woke nobody.
 		f = b.read(r)
 		if f.complete() || !slices.Equal(f.partitions(), waitOn) {
-			return f.answer() // or a topic was deleted, and what is waited for never comes
+			return f.answer(conn) // or a topic was deleted, and what is waited for never comes
 		}
 		select {
 		case <-ch:
 		case <-timer.C:
-			return f.answer()
+			return f.answer(conn)
 		case <-ctx.Done():
-			return f.answer()
+			return f.answer(conn)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func stocked(n *node, partitions int32) *kmsg.FetchRequest {
 		if bad != nil {
 			n.t.Fatal(bad)
 		}
-		n.at("bench", i).append(&checked)
+		n.at("bench", i).append(nil, &checked)
 		p := kmsg.NewFetchRequestTopicPartition()
 		p.Partition, p.PartitionMaxBytes = i, math.MaxInt32
 		t.Partitions = append(t.Partitions, p)

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"github.com/fencepostmq/fencepost/internal/log"
+	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -16,7 +17,7 @@ type fetching struct {
 	bytes     int                                // bytes of records so far
 	available int                                // bytes that there are to be read, of each partition up to its own limit
 	failed    bool                               // an answer that is not worth waiting for
-	more      bool                               // records lie behind those that were read, though no limit cut them
+	more      bool                               // the answer has no room for what there is to be read
 }
 
 // read makes a pass.
@@ -115,10 +116,10 @@ func (f *fetching) take(s log.Stretch, most, limit int) (full bool) {
 	f.available += min(s.Size(), most)
 	full = f.bytes > 0 && len(s.First) > limit
 	if full { // only the first batch of all comes whole
-		s.First, s.More = nil, limit < most // the answer is full
+		s = log.Stretch{}
+		f.more = f.more || limit < most
 	}
 	f.records[len(f.records)-1] = s
-	f.more = f.more || s.More
 	f.bytes += s.Size()
 	f.left -= s.Size()
 	return full
@@ -126,12 +127,17 @@ func (f *fetching) take(s log.Stretch, most, limit int) (full bool) {
 
 // answer tells what was read. Partitions that stand side by side share an entry
 // of their topic.
-func (f *fetching) answer() *kmsg.FetchResponse {
+func (f *fetching) answer(conn *wire.Conn) *kmsg.FetchResponse {
 	resp := f.request.ResponseKind().(*kmsg.FetchResponse)
 	resp.Topics = make([]kmsg.FetchResponseTopic, 0, len(f.request.Topics))
 	for i := range f.records {
-		if records := f.records[i].Bytes(); len(records) > 0 {
-			f.told[i].RecordBatches = records
+		s := &f.records[i]
+		switch {
+		case len(s.First) == 0:
+		case len(s.Behind) > 0 && conn.GoesOn(s.First, s.Behind):
+			f.told[i].RecordBatches = s.First
+		default:
+			f.told[i].RecordBatches = s.Bytes()
 		}
 	}
 	for start := 0; start < len(f.targets); {

@@ -50,7 +50,7 @@ func startBetween(t *testing.T) (*meddler, *sessionClient) {
 	if bad != nil {
 		t.Fatal(bad)
 	}
-	n.at("a", 0).append(&checked)
+	n.at("a", 0).append(nil, &checked)
 	s := n.dial().session(13)
 	s.wantNext([]place{from("a", 0, 1), from("a", 1, 0)}, "a-0 NONE 0..1", "a-1 NONE 0..0")
 	return m, s

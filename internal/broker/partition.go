@@ -43,12 +43,12 @@ type placed struct {
 	refused    *refusal // the lesson accepted it, and it could not be kept
 }
 
-// append judges a batch and, if it is accepted, writes it. A refused batch
-// changes nothing.
-func (p *partition) append(c *wire.CheckedBatch) placed {
-	at := p.appendOnce(c)
+// append judges a batch of a request and, if it is accepted, writes it. A refused
+// batch changes nothing. The request is nil for a batch that came in none.
+func (p *partition) append(req *wire.Request, c *wire.CheckedBatch) placed {
+	at := p.appendOnce(req, c)
 	if at.refused == memoryFull && p.memory.reclaim != nil && p.memory.reclaim() {
-		at = p.appendOnce(c)
+		at = p.appendOnce(req, c)
 	}
 	if at.refused == memoryFull {
 		p.memory.full()
@@ -56,16 +56,16 @@ func (p *partition) append(c *wire.CheckedBatch) placed {
 	return at
 }
 
-func (p *partition) appendOnce(c *wire.CheckedBatch) placed {
+func (p *partition) appendOnce(req *wire.Request, c *wire.CheckedBatch) placed {
 	p.mu.Lock()
-	at := p.appendLocked(c)
+	at := p.appendLocked(req, c)
 	wake := p.takeWaitingLocked(at.offset >= 0 && at.Kind == producer.Accepted)
 	p.mu.Unlock()
 	notify(wake)
 	return at
 }
 
-func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
+func (p *partition) appendLocked(req *wire.Request, c *wire.CheckedBatch) placed {
 	at := placed{offset: -1, appendTime: -1}
 	if p.deleted {
 		at.refused = refuse(kerr.UnknownTopicOrPartition, "the topic was deleted")
@@ -78,7 +78,7 @@ func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 	switch at.Kind {
 	case producer.Accepted:
 		if at.refused = p.noPlaceLocked(c); at.refused == nil {
-			p.writeLocked(c, batch, &at)
+			p.writeLocked(req, c, batch, &at)
 		}
 	case producer.Duplicate:
 		at.offset = at.BaseOffset
@@ -89,14 +89,18 @@ func (p *partition) appendLocked(c *wire.CheckedBatch) placed {
 }
 
 // writeLocked writes a batch that has a place, and remembers it.
-func (p *partition) writeLocked(c *wire.CheckedBatch, batch producer.Batch, at *placed) {
+func (p *partition) writeLocked(req *wire.Request, c *wire.CheckedBatch, batch producer.Batch, at *placed) {
 	s := p.topic.settings.Load()
 	p.log.Reuse(s.retains())
 	if s.logAppendTime { // under the lock, so that times never go down
 		at.appendTime = time.Now().UnixMilli()
 		c.StampAppendTime(at.appendTime)
 	}
-	at.offset = p.log.Append(c.Raw, leaderEpoch, log.Meta{
+	add := p.log.Append
+	if !s.retains() && !p.log.HasRoom(len(c.Raw)) && req.Claim(c.Raw) {
+		add = p.log.Adopt
+	}
+	at.offset = add(c.Raw, leaderEpoch, log.Meta{
 		Records: c.NumRecords, MaxTimestamp: c.MaxTimestamp, MaxTimestampDelta: c.MaxTimestampDelta,
 	})
 	if c.ProducerID < 0 {

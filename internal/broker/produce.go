@@ -44,7 +44,7 @@ import (
 //     and answers the last entry alone: the first is lost without a word, and a
 //     client that takes the one answer for both has lost acknowledged records.
 
-func (b *Broker) produce(r *kmsg.ProduceRequest) wire.Reply {
+func (b *Broker) produce(req *wire.Request, r *kmsg.ProduceRequest) wire.Reply {
 	if r.TransactionID == nil && wire.AnyTransactional(r) {
 		return told(r, wire.ErrorAnswer(r, kerr.TransactionalIDAuthorizationFailed.Code, "a batch is part of a transaction, and the request has no transactional id"), true)
 	}
@@ -55,7 +55,7 @@ func (b *Broker) produce(r *kmsg.ProduceRequest) wire.Reply {
 		if len(r.Topics[i].Partitions) == 0 {
 			continue // nor does Kafka tell of it
 		}
-		rt, bad := b.produceTopic(r, &r.Topics[i])
+		rt, bad := b.produceTopic(req, r, &r.Topics[i])
 		resp.Topics = append(resp.Topics, rt)
 		refused = refused || bad
 	}
@@ -74,7 +74,7 @@ func told(r *kmsg.ProduceRequest, resp kmsg.Response, refused bool) wire.Reply {
 	return reply
 }
 
-func (b *Broker) produceTopic(r *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic) (resp kmsg.ProduceResponseTopic, refused bool) {
+func (b *Broker) produceTopic(req *wire.Request, r *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic) (resp kmsg.ProduceResponseTopic, refused bool) {
 	resp.Topic, resp.TopicID = t.Topic, t.TopicID
 	resp.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
 	topic, unknown := b.topicFor(t.Topic, t.TopicID, r.Version >= 13)
@@ -98,9 +98,9 @@ func (b *Broker) produceTopic(r *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopi
 		case isInternal(topic.name):
 			refuseBatch(told, kerr.InvalidTopicException, fmt.Sprintf("topic %s is internal: no client writes to it", topic.name))
 		case r.TransactionID != nil:
-			b.txns.produce(*r.TransactionID, member{topic.name, asked.Partition, p}, asked.Records, rules, told)
+			b.txns.produce(*r.TransactionID, member{topic.name, asked.Partition, p}, req, asked.Records, rules, told)
 		default:
-			p.produce(asked.Records, rules, told)
+			p.produce(req, asked.Records, rules, told)
 		}
 		refused = refused || told.ErrorCode != 0
 	}
@@ -133,15 +133,15 @@ func (s *settings) recordRules(now int64) wire.RecordRules {
 	return wire.RecordRules{Now: now, Before: s.timestampBefore, After: s.timestampAfter, AppendTime: s.logAppendTime, Keys: s.compact}
 }
 
-// produce judges and writes one record set. The checks of the batch itself need
-// no lock.
-func (p *partition) produce(records []byte, rules wire.BatchRules, told *kmsg.ProduceResponseTopicPartition) {
+// produce judges and writes one record set of a request. The checks of the batch
+// itself need no lock.
+func (p *partition) produce(req *wire.Request, records []byte, rules wire.BatchRules, told *kmsg.ProduceResponseTopicPartition) {
 	batch, bad := wire.CheckBatch(records, rules)
 	if bad != nil {
 		p.refuse(bad, told)
 		return
 	}
-	at := p.append(&batch)
+	at := p.append(req, &batch)
 	told.LogStartOffset, told.BaseOffset, told.LogAppendTime = at.start, at.offset, at.appendTime
 	if at.refused != nil {
 		told.ErrorCode, told.ErrorMessage = at.refused.code, &at.refused.text

@@ -14,10 +14,10 @@ import (
 // transactional id. A batch that is part of a transaction needs one that is open
 // and has the partition in it; from version 12 on the batch itself puts it there
 // (KIP-890). Once it has written, a producer is not asked again.
-func (t *transactions) produce(id string, m member, records []byte, rules wire.BatchRules, told *kmsg.ProduceResponseTopicPartition) {
+func (t *transactions) produce(id string, m member, req *wire.Request, records []byte, rules wire.BatchRules, told *kmsg.ProduceResponseTopicPartition) {
 	h, bad := wire.ParseBatchHeader(records)
 	if bad != nil || !wire.IsTransactional(h.Attributes) || h.ProducerID < 0 {
-		m.partition.produce(records, rules, told)
+		m.partition.produce(req, records, rules, told)
 		return
 	}
 	t.mu.Lock()
@@ -27,7 +27,7 @@ func (t *transactions) produce(id string, m member, records []byte, rules wire.B
 		told.ErrorCode, told.ErrorMessage = refused.code, &refused.text
 		return
 	}
-	m.partition.produce(records, rules, told)
+	m.partition.produce(req, records, rules, told)
 }
 
 func (t *transactions) mayWriteLocked(id string, by txn.Producer, m member, version int16) *refusal {

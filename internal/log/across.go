@@ -2,24 +2,17 @@ package log
 
 import "sort"
 
-// maxJoined is the most bytes that ReadAcross takes from several pieces of
-// memory for one read, 1 MiB: they have to be copied. It is what clients ask of
-// a partition by default, and little beside a large piece, so that who reads a
-// long log has hardly anything copied.
-const maxJoined = 1 << 20
-
 // A Stretch is batches that follow one another in the log but may lie in several
 // pieces of memory.
 type Stretch struct {
 	First  []byte   // as Read gives it
-	behind [][]byte // what follows in other pieces
-	More   bool     // batches lie behind them all, though no limit was reached
+	Behind [][]byte // what follows in other pieces
 }
 
 // Size is the bytes of all of it.
 func (s *Stretch) Size() int {
 	n := len(s.First)
-	for _, b := range s.behind {
+	for _, b := range s.Behind {
 		n += len(b)
 	}
 	return n
@@ -28,7 +21,7 @@ func (s *Stretch) Size() int {
 // Until is the offset behind the last batch that it holds whole, 0 if it holds
 // none.
 func (s *Stretch) Until() (until int64) {
-	for _, b := range append([][]byte{s.First}, s.behind...) {
+	for _, b := range append([][]byte{s.First}, s.Behind...) {
 		for len(b) >= headerSize && header(b).size() <= len(b) {
 			until = header(b).lastOffset() + 1
 			b = b[header(b).size():]
@@ -40,20 +33,19 @@ func (s *Stretch) Until() (until int64) {
 // Bytes is all of it in one: the log's own memory if it lies in one piece, else
 // a copy.
 func (s *Stretch) Bytes() []byte {
-	if len(s.behind) == 0 {
+	if len(s.Behind) == 0 {
 		return s.First
 	}
 	joined := append(make([]byte, 0, s.Size()), s.First...)
-	for _, b := range s.behind {
+	for _, b := range s.Behind {
 		joined = append(joined, b...)
 	}
 	return joined
 }
 
-// ReadAcross is Read, but what it gives does not end with a piece of memory: up
-// to maxJoined bytes are taken from several. It ends before until, where a batch
-// has to begin, or at End if that comes first. Nothing is copied before Bytes,
-// which may be called whenever the caller likes.
+// ReadAcross is Read, but what it gives does not end with a piece of memory. It ends
+// before until, where a batch has to begin, or at End if that comes first. Nothing is
+// copied before Bytes, which may be called whenever the caller likes.
 func (l *Log) ReadAcross(offset, until int64, maxBytes int) (s Stretch, err error) {
 	if offset >= until && offset <= l.end && offset >= l.start {
 		return s, nil
@@ -65,17 +57,13 @@ func (l *Log) ReadAcross(offset, until int64, maxBytes int) (s Stretch, err erro
 	if err != nil || len(s.First) == 0 || len(s.First) >= maxBytes {
 		return s, err
 	}
-	left := min(maxBytes, maxJoined) - len(s.First)
+	left := maxBytes - len(s.First)
 	next := sort.Search(len(l.pieces), func(i int) bool { return l.pieces[i].base() > offset })
 	for ; next < len(l.pieces) && left > 0; next++ {
 		p := &l.pieces[next]
 		n := min(left, len(p.buf))
-		s.behind, left = append(s.behind, p.bytes(0, n)), left-n
-		if n < len(p.buf) {
-			break
-		}
+		s.Behind, left = append(s.Behind, p.bytes(0, n)), left-n
 	}
-	s.More = next < len(l.pieces) && s.Size() < maxBytes
 	return s, nil
 }
 
@@ -85,13 +73,11 @@ func (l *Log) between(from, to int64) int {
 	if from < l.start || to <= from {
 		return 0
 	}
-	p, pos := l.locate(from)
+	first, pos := l.locate(from)
 	last, end := l.locate(to)
 	n := end - pos
-	for i := range l.pieces {
-		if q := &l.pieces[i]; q.base() >= p.base() && q.base() < last.base() {
-			n += len(q.buf)
-		}
+	for i := first; i < last; i++ {
+		n += len(l.pieces[i].buf)
 	}
 	return n
 }

@@ -35,50 +35,15 @@ func TestLog_ReadAcross(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := l.ReadAcross(c.offset, math.MaxInt64, c.maxBytes)
-			if err != nil || got.More || !bytes.Equal(got.Bytes(), c.want) || got.Size() != len(c.want) {
-				t.Errorf("%d bytes instead of %d, more %v, error %v", got.Size(), len(c.want), got.More, err)
+			if err != nil || !bytes.Equal(got.Bytes(), c.want) || got.Size() != len(c.want) {
+				t.Errorf("%d bytes instead of %d, error %v", got.Size(), len(c.want), err)
 			}
 		})
 	}
 	for _, offset := range []int64{-1, 41} {
-		if got, err := l.ReadAcross(offset, math.MaxInt64, 100); got.Bytes() != nil || got.More || !errors.Is(err, ErrOutOfRange) {
-			t.Errorf("read at %d: %d bytes, more %v, error %v", offset, got.Size(), got.More, err)
+		if got, err := l.ReadAcross(offset, math.MaxInt64, 100); got.Bytes() != nil || !errors.Is(err, ErrOutOfRange) {
+			t.Errorf("read at %d: %d bytes, error %v", offset, got.Size(), err)
 		}
-	}
-}
-
-func TestLog_ReadAcross_TakesNoMoreThanItMayFromSeveralPieces(t *testing.T) {
-	const size = maxJoined / 4
-	l := Log{layout: layout{smallest: 3 * size, doubling: 3 * size, largest: 3 * size, spacing: size}}
-	all := bytes.Join(appendN(&l, 7, 1, size), nil) // pieces at 0, 3 and 6
-	for _, c := range []struct {
-		offset   int64
-		maxBytes int
-		want     int // bytes
-		more     bool
-	}{
-		{0, math.MaxInt, maxJoined, true},
-		{0, maxJoined, maxJoined, false},
-		{2, math.MaxInt, maxJoined, true},
-		{3, math.MaxInt, maxJoined, false}, // that is the end
-		{3, size, size, false},
-		{3, maxJoined + 1, maxJoined, false},
-		{2, maxJoined - 1, maxJoined - 1, false},
-		{2, maxJoined + 1, maxJoined, true},
-	} {
-		got, err := l.ReadAcross(c.offset, math.MaxInt64, c.maxBytes)
-		if err != nil || got.More != c.more || got.Size() != c.want || !bytes.HasPrefix(all[c.offset*size:], got.Bytes()) {
-			t.Errorf("read at %d of %d: %d bytes instead of %d, more %v, error %v", c.offset, c.maxBytes, got.Size(), c.want, got.More, err)
-		}
-	}
-}
-
-func TestLog_ReadAcross_LeavesALargePieceWhereItIs(t *testing.T) {
-	l := Log{layout: layout{smallest: 2 * maxJoined, doubling: 2 * maxJoined, largest: 2 * maxJoined, spacing: maxJoined}}
-	appendN(&l, 3, 1, maxJoined)
-	got, err := l.ReadAcross(0, math.MaxInt64, math.MaxInt)
-	if err != nil || !got.More || got.Size() != 2*maxJoined || &got.Bytes()[0] != &l.pieces[0].buf[0] {
-		t.Errorf("%d bytes, more %v, error %v", got.Size(), got.More, err)
 	}
 }
 
@@ -106,8 +71,8 @@ func TestLog_ReadAcross_EndsBeforeUntil(t *testing.T) {
 			until = int64(last) * 5
 			want := bytes.Join(b[min(first, last):last], nil)
 			got, err := l.ReadAcross(offset, until, math.MaxInt)
-			if err != nil || !bytes.Equal(got.Bytes(), want) || got.More {
-				t.Errorf("from %d until %d: %d bytes instead of %d, more %v, error %v", offset, until, got.Size(), len(want), got.More, err)
+			if err != nil || !bytes.Equal(got.Bytes(), want) {
+				t.Errorf("from %d until %d: %d bytes instead of %d, error %v", offset, until, got.Size(), len(want), err)
 			}
 		}
 	}

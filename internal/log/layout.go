@@ -17,9 +17,18 @@ const (
 	// those of 64 MiB, those of 32 MiB hardly any.
 	largestPiece = 64 << 20
 
+	// betweenAdopted is the most that a piece takes behind a batch that was adopted:
+	// more of these may follow.
+	betweenAdopted = 1 << 20
+
 	// largestShare keeps a piece beyond largestDoubling within a sixth of what
 	// the log already holds: a piece just begun then makes it 1.17 times as large.
 	largestShare = 6
+
+	// passingShare keeps a piece that is written anew later within an eighth of what
+	// the log holds: one that is just begun, one that is half trimmed and one that
+	// waits are more than what is kept.
+	passingShare = 8
 
 	// markSpacing is the bytes between two marks of the index: a batch is found
 	// by walking over no more than these, and for batches of 170 bytes the index
@@ -30,6 +39,7 @@ const (
 // A layout says how large pieces are and how far apart their marks.
 type layout struct {
 	smallest, doubling, largest int // piece sizes in bytes, powers of two
+	between                     int // largest size behind an adopted batch
 	spacing                     int // bytes between marks
 }
 
@@ -37,6 +47,7 @@ var standardLayout = layout{
 	smallest: smallestPiece,
 	doubling: largestDoubling,
 	largest:  largestPiece,
+	between:  betweenAdopted,
 	spacing:  markSpacing,
 }
 

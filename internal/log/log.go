@@ -34,8 +34,8 @@ type Log struct {
 	maxTimestamp       int64 // means nothing while end is 0
 	maxTimestampOffset int64
 
-	reuse bool  // see Reuse
-	spare piece // was trimmed and is to be written anew; none if it has no memory
+	reuse bool    // see Reuse
+	spare []piece // were trimmed and are to be written anew
 
 	layout layout // zero for standardLayout; tests make everything smaller
 }
@@ -57,8 +57,26 @@ type Meta struct {
 // would be lost from there on.
 func (l *Log) Append(batch []byte, leaderEpoch int32, m Meta) (baseOffset int64) {
 	mustAgree(batch, m.Records)
+	return l.append(l.room(len(batch)), batch, leaderEpoch, m)
+}
+
+// Adopt is Append of a batch that stays where it is: its memory is the log's from then
+// on, base offset and leader epoch are written into it, and nobody else may touch it.
+// It saves the copy of a large batch, and should be left alone where HasRoom.
+func (l *Log) Adopt(batch []byte, leaderEpoch int32, m Meta) (baseOffset int64) {
+	mustAgree(batch, m.Records)
+	return l.append(l.add(adopt(batch)), batch, leaderEpoch, m)
+}
+
+// HasRoom says whether n bytes fit into memory that the log has already.
+func (l *Log) HasRoom(n int) bool {
+	last := len(l.pieces) - 1
+	return last >= 0 && l.pieces[last].free() >= n
+}
+
+func (l *Log) append(to *piece, batch []byte, leaderEpoch int32, m Meta) (baseOffset int64) {
 	base := l.end
-	l.room(len(batch)).append(batch, base, leaderEpoch)
+	to.append(batch, base, leaderEpoch)
 	l.stored += int64(len(batch))
 	l.end += int64(m.Records)
 	if base == 0 || m.MaxTimestamp > l.maxTimestamp {
@@ -70,10 +88,14 @@ func (l *Log) Append(batch []byte, leaderEpoch int32, m Meta) (baseOffset int64)
 
 // room gives the last piece if n more bytes fit into it, else a new one.
 func (l *Log) room(n int) *piece {
-	if last := len(l.pieces) - 1; last >= 0 && l.pieces[last].free() >= n {
-		return &l.pieces[last]
+	if l.HasRoom(n) {
+		return &l.pieces[len(l.pieces)-1]
 	}
-	p := l.piece(n)
+	return l.add(l.piece(n))
+}
+
+// add adds a piece that has no batch yet.
+func (l *Log) add(p piece) *piece {
 	l.held += p.resident()
 	l.pieces = append(l.pieces, p)
 	return &l.pieces[len(l.pieces)-1]
@@ -93,9 +115,9 @@ func (l *Log) Size() int64 { return l.stored - int64(l.skip) }
 // most 1.2 times Size plus 1 MiB, if the batches are small beside the pieces and
 // nothing was trimmed. In a smaller log half of it may be unused, since pieces
 // double; after a trim, what lies before Start in the first piece is too, and with
-// Reuse a whole piece may wait to be written anew.
+// Reuse pieces may wait to be written anew.
 func (l *Log) Resident() int64 {
-	return l.held + l.spare.resident() + int64(cap(l.pieces))*int64(unsafe.Sizeof(piece{}))
+	return l.held + l.spareBytes() + int64(cap(l.pieces)+cap(l.spare))*int64(unsafe.Sizeof(piece{}))
 }
 
 // MaxTimestamp is the greatest timestamp that was ever appended and the offset
@@ -169,10 +191,11 @@ func (l *Log) Read(offset int64, maxBytes int) ([]byte, error) {
 	if offset < l.start || offset > l.end {
 		return nil, ErrOutOfRange
 	}
-	p, pos := l.locate(offset)
-	if p == nil {
+	i, pos := l.locate(offset)
+	if i < 0 {
 		return nil, nil
 	}
+	p := &l.pieces[i]
 	first := header(p.buf[pos:]).size()
 	return p.bytes(pos, max(first, min(maxBytes, len(p.buf)-pos))), nil
 }
@@ -183,22 +206,21 @@ func (l *Log) Batch(offset int64) []byte {
 	if offset < l.start {
 		return nil
 	}
-	p, pos := l.locate(offset)
-	if p == nil {
+	i, pos := l.locate(offset)
+	if i < 0 {
 		return nil
 	}
-	return p.batch(pos)
+	return l.pieces[i].batch(pos)
 }
 
 // locate finds the piece and the position in it of the batch that holds offset,
-// which is not below start. The piece is nil from end on.
-func (l *Log) locate(offset int64) (*piece, int) {
+// which is not below start. The piece is -1 from end on.
+func (l *Log) locate(offset int64) (i, pos int) {
 	if offset >= l.end {
-		return nil, 0
+		return -1, 0
 	}
-	after := sort.Search(len(l.pieces), func(i int) bool { return l.pieces[i].base() > offset })
-	p := &l.pieces[after-1]
-	return p, p.find(offset)
+	i = sort.Search(len(l.pieces), func(i int) bool { return l.pieces[i].base() > offset }) - 1
+	return i, l.pieces[i].find(offset)
 }
 
 // AtOrAfter returns the first batch, whole, that holds an offset from Start on

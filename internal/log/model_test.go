@@ -91,7 +91,11 @@ func (p *pair) append(t *rapid.T) {
 	size := rapid.OneOf(rapid.IntRange(61, 200), rapid.IntRange(61, 3000)).Draw(t, "size")
 	epoch := rapid.Int32Range(0, 3).Draw(t, "epoch")
 	batch := newBatch(meta.Records, meta.MaxTimestamp, size)
-	if got, want := p.log.Append(batch, epoch, meta), p.model.append(batch, epoch, meta); got != want {
+	want, add := p.model.append(batch, epoch, meta), p.log.Append
+	if rapid.Bool().Draw(t, "adopted") {
+		add = p.log.Adopt
+	}
+	if got := add(batch, epoch, meta); got != want {
 		t.Fatalf("base offset %d instead of %d", got, want)
 	}
 }
@@ -250,6 +254,7 @@ func TestLog_DoesWhatTheModelDoes(t *testing.T) {
 			smallest: rapid.SampledFrom([]int{64, 256, 1024}).Draw(t, "smallest"),
 			doubling: 1024,
 			largest:  2048,
+			between:  rapid.SampledFrom([]int{0, 128, 2048}).Draw(t, "between"),
 			spacing:  rapid.SampledFrom([]int{1, 150, 700}).Draw(t, "spacing"),
 		}}}
 		t.Repeat(map[string]func(*rapid.T){

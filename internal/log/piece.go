@@ -16,6 +16,7 @@ type piece struct {
 	spacing  int    // bytes at least between two marks
 	greatest int64  // greatest max timestamp of its batches
 	passing  bool   // it may be written anew once it is trimmed: nobody is given its own bytes
+	adopted  bool   // it is one batch in the memory that it came in
 }
 
 // A mark says where in a piece a batch begins; the first batch has one. It
@@ -37,6 +38,11 @@ func newPiece(size, spacing int) piece {
 	}
 }
 
+// adopt makes a piece of one batch, where it is, and of its one mark.
+func adopt(batch []byte) piece {
+	return piece{buf: batch[:0:len(batch)], marks: make([]mark, 0, 1), spacing: len(batch), greatest: math.MinInt64, adopted: true}
+}
+
 // base is the offset of the first batch, which there must be.
 func (p *piece) base() int64 { return p.marks[0].offset }
 
@@ -48,10 +54,15 @@ func (p *piece) resident() int64 {
 	return int64(cap(p.buf)) + int64(cap(p.marks))*int64(unsafe.Sizeof(mark{}))
 }
 
-// append copies a batch, for which there must be room, behind the others.
+// append copies a batch, for which there must be room, behind the others; the one of
+// a piece that is adopted is there already.
 func (p *piece) append(batch []byte, baseOffset int64, leaderEpoch int32) {
 	pos := len(p.buf)
-	p.buf = append(p.buf, batch...)
+	if p.adopted {
+		p.buf = p.buf[:len(batch)]
+	} else {
+		p.buf = append(p.buf, batch...)
+	}
 	h := header(p.buf[pos:])
 	h.place(baseOffset, leaderEpoch)
 	if n := len(p.marks); n == 0 || pos-p.marks[n-1].position >= p.spacing {

@@ -13,7 +13,8 @@ func (c *Conn) answer(h header, resp kmsg.Response) *failure {
 	if c.muted {
 		return nil
 	}
-	if !c.makeRoom(resp) {
+	taken := c.takeApart(resp)
+	if !c.makeRoom(resp, taken) {
 		return errNoAnswerMemory
 	}
 	at := len(c.out)
@@ -22,10 +23,11 @@ func (c *Conn) answer(h header, resp kmsg.Response) *failure {
 	if resp.IsFlexible() && resp.Key() != int16(kmsg.ApiVersions) {
 		out = append(out, 0) // no tags
 	}
-	out = resp.AppendTo(out)
-	binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4))
+	before := c.apartBytes
+	out = c.unmark(resp.AppendTo(out), at, taken, resp.IsFlexible())
+	binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4+c.apartBytes-before))
 	c.out = out // not before it is whole: encoding may have panicked
-	if !c.countOut(cap(out)) {
+	if !c.countOut(cap(out) + c.apartBytes) {
 		return errNoAnswerMemory
 	}
 	return nil
@@ -33,20 +35,23 @@ func (c *Conn) answer(h header, resp kmsg.Response) *failure {
 
 var errNoAnswerMemory = fail(ReasonNoAnswerMemory, "%d bytes of answers wait to be read", MaxAnswerMemory)
 
-// makeRoom takes memory for the records of a Fetch answer, which until then are
-// the log's own, before they are copied. What else an answer holds is in memory
-// already, and counted afterwards.
-func (c *Conn) makeRoom(resp kmsg.Response) bool {
+// makeRoom takes memory for the records of a Fetch answer before they are copied. Those
+// that are written from where they are count as well: they may be kept for this client
+// alone. What else an answer holds is in memory already, and counted afterwards.
+func (c *Conn) makeRoom(resp kmsg.Response, taken []apart) bool {
 	fetch, ok := resp.(*kmsg.FetchResponse)
 	if !ok {
 		return true
 	}
-	need := len(c.out) + fetchedBytes(fetch)
+	need, there := len(c.out)+fetchedBytes(fetch), c.apartBytes
+	for _, a := range taken {
+		there += a.size
+	}
+	if !c.countOut(max(need, cap(c.out)) + there) {
+		return false
+	}
 	if need <= writeBehind || need <= cap(c.out) {
 		return true
-	}
-	if !c.countOut(need) {
-		return false
 	}
 	c.out = append(make([]byte, 0, need), c.out...)
 	return true
@@ -70,18 +75,22 @@ func fetchedBytes(resp *kmsg.FetchResponse) int {
 
 // countOut counts a buffer for answers of this capacity. Small ones are free.
 func (c *Conn) countOut(capacity int) bool {
-	held := int64(0)
-	if capacity > writeBehind {
-		held = int64(capacity)
-	}
+	held := outCost(capacity)
 	if more := held - c.outHeld; more > 0 {
 		if !c.server.answers.take(c.ctx, c, more) {
-			c.out = nil
+			c.out, c.apart, c.apartBytes = nil, nil, 0
 			return false
 		}
 		c.outHeld = held
 	}
 	return true
+}
+
+func outCost(capacity int) int64 {
+	if capacity > writeBehind {
+		return int64(capacity)
+	}
+	return 0
 }
 
 // How many topics or partitions a request may name and still count as small.

@@ -48,15 +48,22 @@ type Conn struct {
 	stalled atomic.Int64  // since when the client keeps memory that others may need, in ns since 1970; 0 if it does not
 	cutFor  atomic.Uint32 // the CloseReason for which it was cut off from outside
 
-	frame   []byte   // the request that is being handled
-	key     int16    // of its API
-	listing bool     // it has one of the places for requests that list much
-	batches []Batch  // of that request
-	out     []byte   // answers that are not written yet
-	broken  error    // why answers could not be written
-	muted   bool     // answers are lost
-	deaf    bool     // requests are lost, too
-	lostBy  []Firing // the rules that made it deaf
+	frame   []byte  // the request that is being handled; nil if its memory was given away
+	given   int     // bytes of the last frame whose memory was given away
+	key     int16   // of its API
+	listing bool    // it has one of the places for requests that list much
+	batches []Batch // of that request
+	out     []byte  // answers that are not written yet, but for what is written from where it is:
+	apart   []apart // in the order of out
+
+	apartBytes int
+	list       net.Buffers        // of out and apart, while they are written
+	behind     map[*byte][][]byte // see GoesOn
+
+	broken error    // why answers could not be written
+	muted  bool     // answers are lost
+	deaf   bool     // requests are lost, too
+	lostBy []Firing // the rules that made it deaf
 }
 
 // Muted says whether the connection has gone dark for answers: whatever the
@@ -134,7 +141,7 @@ func (c *Conn) loop(ctx context.Context) *failure {
 		if c.broken != nil {
 			return writeFailure(c.broken)
 		}
-		if len(c.out) > 0 && (len(c.out) >= writeBehind || !c.requestWaits()) {
+		if n := c.pending(); n > 0 && (n >= writeBehind || !c.requestWaits()) {
 			if err := c.flush(); err != nil {
 				return writeFailure(err)
 			}
@@ -168,15 +175,18 @@ func (c *Conn) requestWaits() bool {
 }
 
 func (c *Conn) flush() error {
-	if len(c.out) == 0 {
+	if c.pending() == 0 {
 		return nil
 	}
-	err := c.write(c.out)
+	err := c.write(c.buffers())
 	c.goOn()
+	clear(c.apart)
+	clear(c.list)
+	c.apart, c.apartBytes = c.apart[:0], 0
 	if c.out = c.out[:0]; cap(c.out) > keptAnswer || c.outHeld > 0 && c.server.answers.short() {
 		c.out = nil
-		c.hold(c.server.answers, &c.outHeld, 0)
 	}
+	c.hold(c.server.answers, &c.outHeld, outCost(cap(c.out)))
 	return err
 }
 
@@ -198,13 +208,13 @@ func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
 	c.enterListing(body)
 	defer c.leaveListing()
 	defer c.recoverBug(h, &f)
-	before, written := c.clock(), len(c.out)
+	before, written := c.clock(), c.pending()
 	reply := c.server.handler.Handle(ctx, &Request{Conn: c, Client: h.client, Body: body, Batches: c.batchesOf(body)})
 	c.goOn()
 	f = c.apply(h, reply)
 	if c.server.Observe != nil {
 		api, _ := Lookup(h.key)
-		c.server.Observe(api.Name, time.Since(before), len(frame), len(c.out)-written)
+		c.server.Observe(api.Name, time.Since(before), len(frame), c.pending()-written)
 	}
 	return f
 }

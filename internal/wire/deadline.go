@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"net"
 	"os"
 	"time"
 )
@@ -78,28 +79,41 @@ func (r aheadReader) Read(p []byte) (int, error) {
 	return timedReader(r).Read(p[:min(len(p), r.c.ahead)])
 }
 
-// write writes all of b, in pieces that have WriteTime each.
-func (c *Conn) write(b []byte) error {
-	for len(b) > 0 {
+// write writes all that there is, in pieces that have WriteTime each.
+func (c *Conn) write(all net.Buffers) error {
+	for len(all) > 0 {
 		if c.outHeld > 0 {
 			c.stall()
 		}
 		c.writing.until(time.Now().Add(WriteTime))
-		n, err := c.writeBy(b[:min(len(b), writePiece)])
-		if err != nil {
+		var piece net.Buffers
+		piece, all = first(all, writePiece)
+		if err := c.writeBy(piece); err != nil {
 			return err
 		}
-		b = b[n:]
 	}
 	return nil
 }
 
-// writeBy writes b until the limit for writing.
-func (c *Conn) writeBy(b []byte) (written int, err error) {
-	for {
-		n, err := c.c.Write(b[written:])
-		if written += n; err == nil || !c.writing.early(err) {
-			return written, err
+// writeBy writes a piece until the limit for writing.
+func (c *Conn) writeBy(piece net.Buffers) error {
+	for len(piece) > 0 {
+		if err := c.writeOnce(&piece); err != nil && !c.writing.early(err) {
+			return err
 		}
 	}
+	return nil
+}
+
+// writeOnce writes what is left of a piece, and takes off it what was written.
+func (c *Conn) writeOnce(piece *net.Buffers) error {
+	if len(*piece) > 1 {
+		_, err := piece.WriteTo(c.c)
+		return err
+	}
+	written, err := c.c.Write((*piece)[0])
+	if (*piece)[0] = (*piece)[0][written:]; len((*piece)[0]) == 0 {
+		*piece = nil
+	}
+	return err
 }

@@ -41,6 +41,9 @@ const (
 	// of at most smallRequest bytes.
 	MaxFrameMemory = 256 << 20
 
+	claimFrom  = 64 << 10 // smallest batch whose memory is given away
+	claimShare = 16       // what of its frame is not the batch is less than the batch divided by this
+
 	lengthBytes = 4        // before each frame
 	minFrame    = 10       // api key, version, correlation id, length of the client id
 	firstRead   = 64 << 10 // read before more memory is given to a frame
@@ -146,7 +149,7 @@ func (c *Conn) keepsMuch() bool {
 
 // giveUp lets all buffers go that are kept for the next request.
 func (c *Conn) giveUp() {
-	c.frame, c.batches, c.out = nil, nil, nil
+	c.frame, c.batches, c.out, c.apart, c.apartBytes = nil, nil, nil, nil, 0
 	c.hold(c.server.frames, &c.frameHeld, 0)
 	c.hold(c.server.answers, &c.outHeld, 0)
 }
@@ -157,6 +160,16 @@ func (c *Conn) hold(b *budget, held *int64, n int64) {
 		b.give(c, *held-n)
 		*held = n
 	}
+}
+
+// giveFrame gives the memory of the frame away, if n bytes are nearly all of it.
+func (c *Conn) giveFrame(n int) bool {
+	if len(c.frame) < n || cap(c.frame)-n > n/claimShare {
+		return false
+	}
+	c.given, c.frame = len(c.frame), nil
+	c.hold(c.server.frames, &c.frameHeld, 0)
+	return true
 }
 
 // release gives back what the last request took, before anybody waits for the
@@ -225,11 +238,12 @@ func (c *Conn) readFailure(got int, err error) *failure {
 	return &failure{ReasonReadFailed, fmt.Errorf("after %d bytes of a frame: %w", got, err)}
 }
 
-// readGrowing reads size bytes behind buf, and doubles buf only when it is full.
+// readGrowing reads size bytes behind buf, and doubles buf only when it is full. A
+// connection whose frames are kept sends more of that size, most likely.
 func (c *Conn) readGrowing(buf []byte, size int) ([]byte, error) {
 	for len(buf) < size {
 		if len(buf) == cap(buf) {
-			grown, ok := c.grow(buf, min(size, max(2*cap(buf), firstRead)))
+			grown, ok := c.grow(buf, min(size, max(2*cap(buf), firstRead, min(2*c.given, keptFrame))))
 			if !ok {
 				return buf, errNoFrameMemory
 			}

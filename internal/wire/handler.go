@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"fmt"
+	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -44,6 +45,17 @@ type Request struct {
 	// Internal marks a request of this process itself, such as the verdict
 	// reading the log back: no fault applies to it and no journal notes it.
 	Internal bool
+}
+
+// Claim asks for the memory of the one batch of a Produce request, so that whoever keeps
+// the batch need not copy it. If it says yes, that memory is the caller's for good, and
+// the connection reads its next request into other memory. It says no to what is small,
+// or has much in its memory beside it, or does not lie in the request.
+func (r *Request) Claim(raw []byte) bool {
+	if r == nil || len(r.Batches) != 1 || len(raw) < claimFrom || unsafe.SliceData(raw) != unsafe.SliceData(r.Batches[0].Raw) {
+		return false
+	}
+	return r.Conn.giveFrame(len(raw))
 }
 
 // A Batch is what a Produce request holds for one partition.
