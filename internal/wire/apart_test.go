@@ -65,15 +65,10 @@ func TestAnswer_records_are_written_from_where_they_are(t *testing.T) {
 		resp   *kmsg.FetchResponse
 		behind [][][]byte
 	}
-	replies := make(chan []reply, 1)
-	var left []reply
+	const most = 3
+	replies := make(chan reply, most)
 	s := newTestServer(t, func(_ context.Context, req *Request) Reply {
-		if len(left) == 0 {
-			left = <-replies
-		}
-		r := left[0]
-		left = left[1:]
-		n := 0
+		r, n := <-replies, 0
 		for i := range r.resp.Topics {
 			for j := range r.resp.Topics[i].Partitions {
 				if len(r.behind[n]) > 0 && !req.Conn.GoesOn(r.resp.Topics[i].Partitions[j].RecordBatches, r.behind[n]) {
@@ -88,21 +83,20 @@ func TestAnswer_records_are_written_from_where_they_are(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := conns[rapid.SampledFrom([]string{"pipe", "TCP"}).Draw(t, "connection")]
 		version := int16(rapid.IntRange(4, 16).Draw(t, "version"))
-		var all []reply
 		var want, asked []byte
-		for i := range rapid.IntRange(1, 3).Draw(t, "requests") {
+		requests := rapid.IntRange(1, most).Draw(t, "requests")
+		for i := range requests {
 			resp, behind := drawFetch(t)
 			resp.SetVersion(version)
-			all = append(all, reply{copyFetch(resp), behind})
+			replies <- reply{copyFetch(resp), behind}
 			want = append(want, joined(resp, behind, int32(i))...)
 			asked = append(asked, frameOf(kmsg.NewPtrFetchRequest(), version, int32(i))...)
 		}
-		replies <- all
 		if _, err := c.Write(asked); err != nil {
 			t.Fatal(err)
 		}
 		got := make([]byte, 0, len(want))
-		for range all {
+		for range requests {
 			frame, err := readAnswer(c)
 			if err != nil {
 				t.Fatal(err)

@@ -34,6 +34,7 @@ type Conn struct {
 	ctx     context.Context // of its requests; ends with the server's, or when it is cut off
 	cancel  context.CancelFunc
 	c       net.Conn
+	raw     syscall.RawConn // of c; nil if it has none
 	r       *bufio.Reader
 	ahead   int // most bytes that r takes at a time
 	reading deadline
@@ -76,11 +77,17 @@ func (c *Conn) Muted() bool { return c.muted }
 // may. That it failed ends the connection later.
 func (c *Conn) Flush() {
 	c.leaveListing()
-	if err := c.flush(); err != nil {
-		c.broken = err
-	}
+	c.flushBefore()
 	if c.key == int16(kmsg.Fetch) && c.frameHeld+c.costHeld > 0 {
 		c.stall() // nothing is lost if it is cut while it waits for records
+	}
+}
+
+// flushBefore writes the answers that are held back before the connection waits. That
+// it failed ends the connection later.
+func (c *Conn) flushBefore() {
+	if err := c.flush(); err != nil {
+		c.broken = err
 	}
 }
 
@@ -108,7 +115,8 @@ func (c *Conn) Gone() bool {
 }
 
 // serve reads requests, handles one after the other, and writes their answers in
-// that order, until something ends the connection.
+// that order, until something ends the connection. Answers are held back as long as
+// there is more to be read: one write for several of them is less work for both sides.
 func (c *Conn) serve(ctx context.Context) {
 	f := c.loop(ctx)
 	if err := c.flush(); err != nil && f.reason != ReasonShutdown {
@@ -132,6 +140,9 @@ func (c *Conn) serve(ctx context.Context) {
 func (c *Conn) loop(ctx context.Context) *failure {
 	for {
 		frame, f := c.readFrame()
+		if c.broken != nil {
+			return writeFailure(c.broken)
+		}
 		if f != nil {
 			return f
 		}
@@ -141,7 +152,7 @@ func (c *Conn) loop(ctx context.Context) *failure {
 		if c.broken != nil {
 			return writeFailure(c.broken)
 		}
-		if n := c.pending(); n > 0 && (n >= writeBehind || !c.requestWaits()) {
+		if c.pending() >= writeBehind || ctx.Err() != nil {
 			if err := c.flush(); err != nil {
 				return writeFailure(err)
 			}

@@ -64,8 +64,8 @@ type timedReader struct{ c *Conn }
 // Read reads until the limit for reading.
 func (r timedReader) Read(p []byte) (int, error) {
 	for {
-		n, err := r.c.c.Read(p)
-		if n > 0 || err == nil || r.c.server.ctx.Err() != nil || !r.c.reading.early(err) {
+		n, err := r.c.readSome(p)
+		if n > 0 || err == nil || r.c.broken != nil || r.c.server.ctx.Err() != nil || !r.c.reading.early(err) {
 			return n, err
 		}
 	}

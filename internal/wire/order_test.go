@@ -56,7 +56,7 @@ func TestServer_requests_that_come_byte_by_byte_are_answered_in_order(t *testing
 	}
 }
 
-// Answers are held back while whole requests wait, so that a pipeline costs one
+// Answers are held back while more is there to be read, so that a pipeline costs one
 // write and not one for each answer.
 func TestServer_answers_to_a_pipeline_go_out_together(t *testing.T) {
 	c := newTestServer(t, numbered()).connect()
@@ -71,11 +71,24 @@ func TestServer_an_answer_is_written_when_only_part_of_a_request_waits(t *testin
 	whole := pipeline(2)
 	second := frameOf(kmsg.NewPtrMetadataRequest(), 9, 999)
 	for cut := range len(second) {
-		c := newTestServer(t, numbered()).connect()
-		c.send(whole[:len(whole)-len(second)+cut])
-		wantNumbered(t, c, 0, 1) // blocks for ever if the answer is held back
-		c.send(second[cut:])
-		wantNumbered(t, c, 1, 2)
+		for name, c := range overBoth(t, numbered) {
+			c.send(whole[:len(whole)-len(second)+cut])
+			wantNumbered(t, c, 0, 1) // blocks for ever if the answer is held back
+			c.send(second[cut:])
+			wantNumbered(t, c, 1, 2)
+			if t.Failed() {
+				t.Fatalf("over %s, %d bytes of the second request waited", name, cut)
+			}
+		}
+	}
+}
+
+// overBoth are clients over a pipe and over TCP, each of a server of its own.
+func overBoth(t *testing.T, handler func() HandlerFunc) map[string]*testClient {
+	t.Helper()
+	return map[string]*testClient{
+		"a pipe": newTestServer(t, handler()).connect(),
+		"TCP":    {Conn: dialTCP(t, newTestServer(t, handler())), t: t},
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -149,6 +150,9 @@ func (s *Server) ServeConn(c net.Conn, advertised Advertised) error {
 		server: s, c: c, ahead: readAhead,
 	}
 	conn.r = bufio.NewReaderSize(aheadReader{conn}, readAhead)
+	if c, ok := c.(syscall.Conn); ok {
+		conn.raw, _ = c.SyscallConn() // what fails has none
+	}
 	conn.reading.tell, conn.writing.tell = conn.tellRead, conn.tellWrite
 	if err := s.admit(conn); err != nil {
 		c.Close()
