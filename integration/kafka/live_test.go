@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -97,18 +96,17 @@ func awaitCoordinators(t *testing.T, address string) {
 }
 
 // takeFirstID has a broker give out a producer id. Kafka's first is 0, which it also
-// shows where there is none.
+// shows where there is none; one that has just begun has none at hand yet.
 func takeFirstID(t *testing.T, address string) {
 	t.Helper()
 	s := newScene(address)
 	defer s.end()
-	r := kmsg.NewPtrInitProducerIDRequest()
-	r.Version = 4
-	resp, err := s.ask(r)
-	if err == nil {
-		err = kerr.ErrorForCode(resp.(*kmsg.InitProducerIDResponse).ErrorCode)
-	}
-	if err != nil {
+	if err := s.await("producer id", func() (bool, error) {
+		r := kmsg.NewPtrInitProducerIDRequest()
+		r.Version = 4
+		resp, err := s.ask(r)
+		return err == nil && resp.(*kmsg.InitProducerIDResponse).ErrorCode == 0, err
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
