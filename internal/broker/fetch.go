@@ -29,9 +29,9 @@ import (
 // Requests that come here name all of their partitions: what a session leaves
 // out is filled in before, by Sessions.
 //
-// Differences from Apache Kafka: an answer ends at most 1 MiB behind the end of a
-// piece of memory, where Kafka's ends with the segment of the log. Both count as
-// enough for whoever waits. An isolation level that there is not is INVALID_REQUEST,
+// Differences from Apache Kafka: in a topic with retention an answer takes 1 MiB from
+// several pieces of memory at most, where Kafka's ends with the segment of the log. Both
+// count as enough for whoever waits. An isolation level that there is not is INVALID_REQUEST,
 // where Kafka fails (UNKNOWN_SERVER_ERROR).
 
 // maxFetch is the most bytes of records in one answer, as Kafka's

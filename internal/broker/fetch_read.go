@@ -7,6 +7,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// mostPinned is how many times its bytes an answer may keep of memory that could be
+// given back, if its records are written from there: a client may be slow to read.
+const mostPinned = 2
+
 // fetching is one pass over what a Fetch asks for.
 type fetching struct {
 	request   *kmsg.FetchRequest
@@ -17,7 +21,7 @@ type fetching struct {
 	bytes     int                                // bytes of records so far
 	available int                                // bytes that there are to be read, of each partition up to its own limit
 	failed    bool                               // an answer that is not worth waiting for
-	more      bool                               // the answer has no room for what there is to be read
+	more      bool                               // there is more to be read than the answer has room for, or a pass takes
 }
 
 // read makes a pass.
@@ -120,6 +124,7 @@ func (f *fetching) take(s log.Stretch, most, limit int) (full bool) {
 		f.more = f.more || limit < most
 	}
 	f.records[len(f.records)-1] = s
+	f.more = f.more || s.More
 	f.bytes += s.Size()
 	f.left -= s.Size()
 	return full
@@ -134,7 +139,7 @@ func (f *fetching) answer(conn *wire.Conn) *kmsg.FetchResponse {
 		s := &f.records[i]
 		switch {
 		case len(s.First) == 0:
-		case len(s.Behind) > 0 && conn.GoesOn(s.First, s.Behind):
+		case s.Size() >= s.Pinned/mostPinned && conn.LendRecords(s.First, s.Behind):
 			f.told[i].RecordBatches = s.First
 		default:
 			f.told[i].RecordBatches = s.Bytes()

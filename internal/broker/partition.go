@@ -97,7 +97,7 @@ func (p *partition) writeLocked(req *wire.Request, c *wire.CheckedBatch, batch p
 		c.StampAppendTime(at.appendTime)
 	}
 	add := p.log.Append
-	if !s.retains() && !p.log.HasRoom(len(c.Raw)) && req.Claim(c.Raw) {
+	if !s.retains() && p.log.Adopts(len(c.Raw)) && req.Claim(c.Raw) {
 		add = p.log.Adopt
 	}
 	at.offset = add(c.Raw, leaderEpoch, log.Meta{

@@ -139,16 +139,21 @@ func (j *Journal) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 }
 
 func (j *Journal) produce(ctx context.Context, req *wire.Request, produce *kmsg.ProduceRequest) wire.Reply {
-	h := j.arrive(req, produce.Acks)
-	defer j.leaveHand(h)
+	h, left := j.arrive(req, produce.Acks), false
+	defer func() {
+		if !left {
+			j.leaveHand(h)
+		}
+	}()
 	var reply wire.Reply
 	if req.Lost {
 		reply = lost(req)
 	} else {
 		reply = j.next.Handle(ctx, req)
 	}
-	if open := j.note(h, produce, &reply); len(open) > 0 {
-		j.file(open)
+	var later []open
+	if later, left = j.note(h, produce, &reply); !left {
+		j.file(later)
 	}
 	return reply
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// note notes what became of a Produce. What it returns is still to be filed.
-func (j *Journal) note(h *held, produce *kmsg.ProduceRequest, reply *wire.Reply) (later []open) {
+// note notes what became of a Produce, which then is in hand no more, unless something
+// of it is still to be filed.
+func (j *Journal) note(h *held, produce *kmsg.ProduceRequest, reply *wire.Reply) (later []open, left bool) {
 	req := h.req
 	answer := answerOf(req, produce.Acks, reply)
 	didAll, toldAll := answersIn(reply.Done), answersIn(reply.Told)
@@ -33,7 +34,11 @@ func (j *Journal) note(h *held, produce *kmsg.ProduceRequest, reply *wire.Reply)
 		h.batches[i].settled = o == nil
 		j.breatheLocked(i)
 	}
-	return later
+	if len(later) > 0 {
+		return later, false
+	}
+	j.hand.drop(h)
+	return nil, true
 }
 
 // bookLocked enters an event, and what follows from it, into the books.

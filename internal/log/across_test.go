@@ -80,3 +80,48 @@ func TestLog_ReadAcross_EndsBeforeUntil(t *testing.T) {
 		t.Errorf("beyond the end: %v", err)
 	}
 }
+
+// What is written anew later has to be copied for each reader, and one that waits for
+// more is not to hold all of the log.
+func TestLog_ReadAcross_CopiesLittleOfWhatIsWrittenAnew(t *testing.T) {
+	const size = 300 << 10
+	l := Log{layout: layout{smallest: size, doubling: size, largest: size, spacing: size}}
+	l.Reuse(true)
+	all := bytes.Join(appendN(&l, 8, 1, size), nil)
+	for maxBytes, want := range map[int]int{math.MaxInt: mostCopied, mostCopied: mostCopied, size: size, size + 1: size + 1} {
+		got, err := l.ReadAcross(1, math.MaxInt64, maxBytes)
+		if more := want < maxBytes; err != nil || got.Size() != want || got.More != more || got.Pinned != want || !bytes.HasPrefix(all[size:], got.Bytes()) {
+			t.Errorf("of %d: %d bytes that pin %d, more %v, error %v", maxBytes, got.Size(), got.Pinned, got.More, err)
+		}
+	}
+}
+
+func TestLog_ReadAcross_TellsWhatItPins(t *testing.T) {
+	l, _ := eightBatches()
+	for _, c := range []struct{ maxBytes, want int }{{1, 300}, {300, 300}, {301, 600}, {math.MaxInt, 900}} {
+		if got, err := l.ReadAcross(0, math.MaxInt64, c.maxBytes); err != nil || got.Pinned != c.want || got.More {
+			t.Errorf("%d bytes pin %d instead of %d, more %v, error %v", got.Size(), got.Pinned, c.want, got.More, err)
+		}
+	}
+}
+
+// Batches that outgrow the memory that waits to be used again get new memory once.
+func TestLog_Reuse_GoesOnWhenBatchesGrow(t *testing.T) {
+	var l Log
+	l.Reuse(true)
+	for _, size := range []int{1_000, 3_000_000} {
+		batch := newBatch(1, 0, size)
+		write := func() {
+			for range 40_000_000 / size {
+				l.Append(batch, 0, Meta{Records: 1})
+				l.TrimToSize(16_000_000)
+			}
+		}
+		for range 3 {
+			write()
+		}
+		if allocated := testing.AllocsPerRun(3, write); allocated > 2 {
+			t.Errorf("%v allocations for 40 MB in batches of %d", allocated, size)
+		}
+	}
+}

@@ -17,7 +17,7 @@ func TestLog_Adopt_KeepsABatchWhereItIs(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want) || &got[0] != &frame[0] {
 		t.Errorf("%d bytes instead of %d, error %v, in their own memory: %t", len(got), len(want), err, &got[0] == &frame[0])
 	}
-	if cap(got) != len(got) || l.HasRoom(1) {
+	if cap(got) != len(got) || l.rest() > 0 {
 		t.Error("there is room behind an adopted batch")
 	}
 	if !bytes.Equal(frame[1000:], []byte("behind it in its memory")) {
@@ -26,24 +26,25 @@ func TestLog_Adopt_KeepsABatchWhereItIs(t *testing.T) {
 	checkInvariants(t, &l)
 }
 
-// Small batches between large ones that are adopted do not each cost a large piece.
-func TestLog_Adopt_LittleIsUnusedBetweenAdoptedBatches(t *testing.T) {
-	const large = 200_000
-	var l Log
-	for range 1000 {
-		for range 2 {
-			add := l.Adopt
-			if l.HasRoom(large) {
-				add = l.Append
+// Whatever sizes alternate, little of the log's memory is unused.
+func TestLog_Adopt_LittleIsUnused(t *testing.T) {
+	for _, sizes := range [][]int{
+		{100_000}, {200_000, 200_000, 100}, {50_000, 1_000_000}, {100, 1_048_588}, {1_000, 2_000_000}, {70_000, 300, 900_000}, {5_000_000, 64_000},
+	} {
+		var l Log
+		for i := 0; l.Size() < 300_000_000; i++ {
+			batch := newBatch(1, 0, sizes[i%len(sizes)])
+			add := l.Append
+			if len(batch) >= 64<<10 && l.Adopts(len(batch)) {
+				add = l.Adopt
 			}
-			add(newBatch(1, 0, large), 0, Meta{Records: 1})
+			add(batch, 0, Meta{Records: 1})
 		}
-		l.Append(newBatch(1, 0, 100), 0, Meta{Records: 1})
+		if float64(l.Resident()) > 1.25*float64(l.Size()) {
+			t.Errorf("%d bytes are resident for %d in batches of %v", l.Resident(), l.Size(), sizes)
+		}
+		checkInvariants(t, &l)
 	}
-	if unused := l.Resident() - l.Size(); unused > l.Size()/5+1<<20 {
-		t.Errorf("%d bytes are resident for %d", l.Resident(), l.Size())
-	}
-	checkInvariants(t, &l)
 }
 
 func TestLog_Adopt_PanicsWhereAppendDoes(t *testing.T) {

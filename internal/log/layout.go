@@ -21,13 +21,17 @@ const (
 	// more of these may follow.
 	betweenAdopted = 1 << 20
 
+	// leastAdopted is how much larger a batch that is adopted has to be than what it
+	// leaves unused of the piece before it.
+	leastAdopted = 5
+
 	// largestShare keeps a piece beyond largestDoubling within a sixth of what
 	// the log already holds: a piece just begun then makes it 1.17 times as large.
 	largestShare = 6
 
 	// passingShare keeps a piece that is written anew later within an eighth of what
-	// the log holds: one that is just begun, one that is half trimmed and one that
-	// waits are more than what is kept.
+	// the log holds: one that is just begun, one that is half trimmed and those that
+	// wait, an eighth more, are not what is kept.
 	passingShare = 8
 
 	// markSpacing is the bytes between two marks of the index: a batch is found

@@ -62,16 +62,25 @@ func (l *Log) Append(batch []byte, leaderEpoch int32, m Meta) (baseOffset int64)
 
 // Adopt is Append of a batch that stays where it is: its memory is the log's from then
 // on, base offset and leader epoch are written into it, and nobody else may touch it.
-// It saves the copy of a large batch, and should be left alone where HasRoom.
+// It saves the copy of a large batch, and should be left alone unless Adopts.
 func (l *Log) Adopt(batch []byte, leaderEpoch int32, m Meta) (baseOffset int64) {
 	mustAgree(batch, m.Records)
 	return l.append(l.add(adopt(batch)), batch, leaderEpoch, m)
 }
 
-// HasRoom says whether n bytes fit into memory that the log has already.
-func (l *Log) HasRoom(n int) bool {
-	last := len(l.pieces) - 1
-	return last >= 0 && l.pieces[last].free() >= n
+// Adopts says whether a batch of n bytes had better stay where it is: it does not fit
+// into memory that the log has already, and would leave little of that unused.
+func (l *Log) Adopts(n int) bool {
+	rest := l.rest()
+	return rest < n && rest <= n/leastAdopted
+}
+
+// rest is how many bytes fit into the last piece.
+func (l *Log) rest() int {
+	if len(l.pieces) == 0 {
+		return 0
+	}
+	return l.pieces[len(l.pieces)-1].free()
 }
 
 func (l *Log) append(to *piece, batch []byte, leaderEpoch int32, m Meta) (baseOffset int64) {
@@ -88,7 +97,7 @@ func (l *Log) append(to *piece, batch []byte, leaderEpoch int32, m Meta) (baseOf
 
 // room gives the last piece if n more bytes fit into it, else a new one.
 func (l *Log) room(n int) *piece {
-	if l.HasRoom(n) {
+	if len(l.pieces) > 0 && l.rest() >= n {
 		return &l.pieces[len(l.pieces)-1]
 	}
 	return l.add(l.piece(n))

@@ -116,6 +116,14 @@ func (p *piece) stretchEnd(i int) int {
 // batch is the one batch that begins at pos.
 func (p *piece) batch(pos int) []byte { return p.bytes(pos, header(p.buf[pos:]).size()) }
 
+// pins is how many bytes of memory a reader holds that has n bytes of the piece.
+func (p *piece) pins(n int) int {
+	if p.passing {
+		return n // they are a copy
+	}
+	return cap(p.buf)
+}
+
 // bytes is n bytes from pos on, without the capacity behind them: a caller that
 // appends to what it was given gets a copy and does not write into the log.
 func (p *piece) bytes(pos, n int) []byte {

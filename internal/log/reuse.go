@@ -24,6 +24,7 @@ func (l *Log) piece(n int) piece {
 		l.spare = slices.Delete(l.spare, i, i+1)
 		return p
 	}
+	l.spare = nil // whatever waits is too small for what comes now
 	y := l.layout.orStandard()
 	size := y.next(l.held)
 	if l.reuse {
@@ -37,8 +38,8 @@ func (l *Log) piece(n int) piece {
 	return p
 }
 
-// keep has a piece that was trimmed written anew, if nobody else holds bytes of it
-// and not much waits for that already.
+// keep has a piece that was trimmed written anew, if nobody was given its own bytes and
+// not much waits for that already.
 func (l *Log) keep(p piece) {
 	if !l.reuse || !p.passing || l.spareBytes() > l.held/passingShare {
 		return

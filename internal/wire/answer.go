@@ -25,7 +25,9 @@ func (c *Conn) answer(h header, resp kmsg.Response) *failure {
 	}
 	before := c.apartBytes
 	out = c.unmark(resp.AppendTo(out), at, taken, resp.IsFlexible())
-	binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4+c.apartBytes-before))
+	size := len(out) - at + c.apartBytes - before
+	binary.BigEndian.PutUint32(out[at:], uint32(size-lengthBytes))
+	c.answered += size
 	c.out = out // not before it is whole: encoding may have panicked
 	if !c.countOut(cap(out) + c.apartBytes) {
 		return errNoAnswerMemory
@@ -133,6 +135,13 @@ func (c *Conn) enterListing(body kmsg.Request) {
 	if !listsMuch(body) {
 		return
 	}
+	select {
+	case c.server.listing <- struct{}{}:
+		c.listing = true
+		return
+	default:
+	}
+	c.flushBefore()
 	select {
 	case c.server.listing <- struct{}{}:
 		c.listing = true

@@ -10,9 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// apartFrom is the fewest bytes of records that are written from where they are:
-// fewer are copied into the answer.
-const apartFrom = 16 << 10
+// lentFrom is the fewest bytes of records that are written from where they are: fewer
+// are copied into the answer.
+const lentFrom = 16 << 10
 
 // An apart is records of an answer that are written from where they are.
 type apart struct {
@@ -21,17 +21,17 @@ type apart struct {
 	size   int // bytes of all pieces
 }
 
-// GoesOn says that records of the answer to come, first, go on in further memory, which
-// must not change until the answer is written. It says no if the connection needs them
-// in one.
-func (c *Conn) GoesOn(first []byte, behind [][]byte) bool {
-	if c.c == nil || len(first) == 0 {
+// LendRecords says that records of the answer to come, first, and behind, which follow
+// them in other memory, stay as they are until the answer is written, so that they need
+// not be copied into it. It says no if they are few, or if the connection cannot.
+func (c *Conn) LendRecords(first []byte, behind [][]byte) bool {
+	if c.c == nil || len(first) == 0 || len(behind) == 0 && len(first) < lentFrom {
 		return false
 	}
-	if c.behind == nil {
-		c.behind = map[*byte][][]byte{}
+	if c.lent == nil {
+		c.lent = map[*byte][][]byte{}
 	}
-	c.behind[unsafe.SliceData(first)] = behind
+	c.lent[unsafe.SliceData(first)] = behind
 	return true
 }
 
@@ -42,27 +42,28 @@ var recordsMark = func() (mark [16]byte) {
 	return mark
 }()
 
-// takeApart puts the mark in the place of large records in a Fetch answer, and gives what
+// takeApart puts the mark in the place of lent records in a Fetch answer, and gives what
 // it stands for.
 func (c *Conn) takeApart(resp kmsg.Response) (taken []apart) {
 	fetch, ok := resp.(*kmsg.FetchResponse)
-	if !ok {
+	if !ok || len(c.lent) == 0 {
 		return nil
 	}
 	for i := range fetch.Topics {
 		for j := range fetch.Topics[i].Partitions {
 			p := &fetch.Topics[i].Partitions[j]
-			a := apart{pieces: [][]byte{p.RecordBatches}, size: len(p.RecordBatches)}
-			for _, b := range c.behind[unsafe.SliceData(p.RecordBatches)] {
-				a.pieces, a.size = append(a.pieces, b), a.size+len(b)
+			behind, lent := c.lent[unsafe.SliceData(p.RecordBatches)]
+			if !lent || len(p.RecordBatches) == 0 {
+				continue
 			}
-			if a.size >= apartFrom || len(a.pieces) > 1 {
-				taken = append(taken, a)
-				p.RecordBatches = recordsMark[:]
+			a := apart{pieces: append([][]byte{p.RecordBatches}, behind...)}
+			for _, b := range a.pieces {
+				a.size += len(b)
 			}
+			taken = append(taken, a)
+			p.RecordBatches = recordsMark[:]
 		}
 	}
-	clear(c.behind)
 	return taken
 }
 

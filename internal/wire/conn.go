@@ -17,9 +17,11 @@ import (
 )
 
 const (
-	readAhead   = 64 << 10 // bytes of requests that are read before they are handled
-	readShort   = 4 << 10  // the same behind a large request: what is read ahead of another one is copied
-	writeBehind = 64 << 10 // bytes of answers that are held back while further requests wait
+	readAhead   = 64 << 10         // bytes of requests that are read before they are handled
+	readShort   = 4 << 10          // the same behind a large request: what is read ahead of another one is copied
+	writeBehind = 64 << 10         // bytes of answers that are held back while there is more to be read
+	holdBack    = time.Millisecond // how long they are
+	keptApart   = 1000             // most entries that a connection keeps for the records of its next answers
 )
 
 // A Conn is one connection of a client.
@@ -59,7 +61,9 @@ type Conn struct {
 
 	apartBytes int
 	list       net.Buffers        // of out and apart, while they are written
-	behind     map[*byte][][]byte // see GoesOn
+	lent       map[*byte][][]byte // see LendRecords
+	answered   int                // bytes of the answers to the request that is handled
+	heldSince  time.Time          // when the first of the answers came that are not written yet
 
 	broken error    // why answers could not be written
 	muted  bool     // answers are lost
@@ -71,8 +75,8 @@ type Conn struct {
 // handlers reply from now on, the client is not told.
 func (c *Conn) Muted() bool { return c.muted }
 
-// Flush writes the answers that are held back while a request is handled, as
-// further requests waited already when they were given. A handler that is about
+// Flush writes the answers that are held back while a request is handled, as there was
+// more to be read when they were given. A handler that is about
 // to wait calls it first, so that no earlier answer waits with it; nobody else
 // may. That it failed ends the connection later.
 func (c *Conn) Flush() {
@@ -84,11 +88,26 @@ func (c *Conn) Flush() {
 }
 
 // flushBefore writes the answers that are held back before the connection waits. That
-// it failed ends the connection later.
+// it failed ends the connection later. A client that keeps memory that others may need
+// has not made progress by that.
 func (c *Conn) flushBefore() {
+	since := c.stalled.Load()
 	if err := c.flush(); err != nil {
 		c.broken = err
 	}
+	if since != 0 && c.cutFor.Load() == 0 {
+		c.stalled.Store(since)
+	}
+}
+
+// heldLong says whether answers were held back for long enough. A client that never
+// stops sending is answered all the same.
+func (c *Conn) heldLong() bool {
+	now := time.Now()
+	if c.heldSince.IsZero() {
+		c.heldSince = now
+	}
+	return now.Sub(c.heldSince) >= holdBack
 }
 
 // glance is how long Gone looks for the end of a connection.
@@ -152,7 +171,7 @@ func (c *Conn) loop(ctx context.Context) *failure {
 		if c.broken != nil {
 			return writeFailure(c.broken)
 		}
-		if c.pending() >= writeBehind || ctx.Err() != nil {
+		if c.pending() > 0 && (c.pending() >= writeBehind || c.heldLong() || ctx.Err() != nil) {
 			if err := c.flush(); err != nil {
 				return writeFailure(err)
 			}
@@ -193,7 +212,10 @@ func (c *Conn) flush() error {
 	c.goOn()
 	clear(c.apart)
 	clear(c.list)
-	c.apart, c.apartBytes = c.apart[:0], 0
+	c.apart, c.apartBytes, c.heldSince = c.apart[:0], 0, time.Time{}
+	if cap(c.apart) > keptApart {
+		c.apart, c.list = nil, nil
+	}
 	if c.out = c.out[:0]; cap(c.out) > keptAnswer || c.outHeld > 0 && c.server.answers.short() {
 		c.out = nil
 	}
@@ -219,15 +241,26 @@ func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
 	c.enterListing(body)
 	defer c.leaveListing()
 	defer c.recoverBug(h, &f)
-	before, written := c.clock(), c.pending()
+	before := c.clock()
+	c.answered = 0
 	reply := c.server.handler.Handle(ctx, &Request{Conn: c, Client: h.client, Body: body, Batches: c.batchesOf(body)})
 	c.goOn()
 	f = c.apply(h, reply)
+	c.returnLent()
 	if c.server.Observe != nil {
 		api, _ := Lookup(h.key)
-		c.server.Observe(api.Name, time.Since(before), len(frame), c.pending()-written)
+		c.server.Observe(api.Name, time.Since(before), len(frame), c.answered)
 	}
 	return f
+}
+
+// returnLent forgets records that were lent to an answer, which has been given or never
+// is.
+func (c *Conn) returnLent() {
+	if len(c.lent) > keptApart {
+		c.lent = nil
+	}
+	clear(c.lent)
 }
 
 // lose lets a request that is lost on its way be noted. Only a Produce leaves a

@@ -74,7 +74,8 @@ func fail(reason CloseReason, format string, args ...any) *failure {
 }
 
 // readFrame reads the next request into the connection's buffer. Memory grows
-// with the bytes that have come, never with what the frame announces.
+// with the bytes that have come, and not with what the frame announces, but for a client
+// whose last frame was kept: that much is believed, keptFrame at most, and counted.
 func (c *Conn) readFrame() ([]byte, *failure) {
 	c.release()
 	if f := c.await(); f != nil {
@@ -124,6 +125,9 @@ func (c *Conn) awaitByte() error {
 		if !errors.Is(err, os.ErrDeadlineExceeded) || c.server.ctx.Err() != nil {
 			return err
 		}
+		if c.flushBefore(); c.broken != nil {
+			return c.broken // it had no time to read, and so none to write before
+		}
 		c.giveUp()
 	}
 	limit := time.Time{}
@@ -149,7 +153,7 @@ func (c *Conn) keepsMuch() bool {
 
 // giveUp lets all buffers go that are kept for the next request.
 func (c *Conn) giveUp() {
-	c.frame, c.batches, c.out, c.apart, c.apartBytes = nil, nil, nil, nil, 0
+	c.frame, c.batches, c.out, c.apart, c.list, c.apartBytes = nil, nil, nil, nil, nil, 0
 	c.hold(c.server.frames, &c.frameHeld, 0)
 	c.hold(c.server.answers, &c.outHeld, 0)
 }
@@ -188,11 +192,19 @@ func (c *Conn) release() {
 
 // admit asks for the memory that it takes to decode and answer a request.
 func (c *Conn) admit(cost int64) bool {
+	c.flushIfShort()
 	if !c.server.frames.take(c.ctx, c, cost) {
 		return false
 	}
 	c.costHeld += cost
 	return true
+}
+
+// flushIfShort writes the answers that are held back if there may be a wait for memory.
+func (c *Conn) flushIfShort() {
+	if c.server.frames.short() {
+		c.flushBefore()
+	}
 }
 
 // frameSize reads the length of the next frame and says whether a request of
@@ -276,6 +288,7 @@ func (c *Conn) grow(buf []byte, capacity int) ([]byte, bool) {
 	held := int64(0)
 	if capacity > firstRead {
 		held = int64(capacity)
+		c.flushIfShort()
 		if !c.server.frames.take(c.ctx, c, held) {
 			return nil, false
 		}

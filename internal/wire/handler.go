@@ -26,7 +26,7 @@ func (f HandlerFunc) Handle(ctx context.Context, req *Request) Reply { return f(
 //
 // The byte slices in Body and Batches alias the connection's read buffer: they
 // are valid until the outermost Handler returns, and whoever keeps them copies
-// them. Strings may be kept.
+// them, or asks with Claim. Strings may be kept.
 type Request struct {
 	Conn   *Conn        // the connection that it came over, never nil
 	Client string       // the client id of the request header, "" where it was null

@@ -72,10 +72,10 @@ const ConnectionOverhead = 512 << 10
 
 // Overhead is the most bytes that requests and answers of all connections
 // together take, ConnectionOverhead for each not counted: large requests, large
-// answers, and what is decompressed, each buffer twice, as those that gave their
-// place up are still read.
+// answers, which may keep as much again of a log that was trimmed, and what is
+// decompressed, each buffer twice, as those that gave their place up are still read.
 func Overhead() int64 {
-	n := int64(MaxFrameMemory + MaxAnswerMemory)
+	n := int64(MaxFrameMemory + 2*MaxAnswerMemory)
 	for _, r := range rooms {
 		n += 2 * int64(cap(r.places)*r.size)
 	}

@@ -19,7 +19,7 @@ func (c *Conn) readSome(p []byte) (n int, err error) {
 		return c.c.Read(p)
 	}
 	failed := c.raw.Read(func(fd uintptr) (done bool) {
-		if n, err = syscall.Read(int(fd), p); errors.Is(err, syscall.EINTR) {
+		for n, err = syscall.Read(int(fd), p); errors.Is(err, syscall.EINTR); {
 			n, err = syscall.Read(int(fd), p)
 		}
 		if !errors.Is(err, syscall.EAGAIN) {

@@ -21,7 +21,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -150,7 +149,7 @@ func (s *Server) ServeConn(c net.Conn, advertised Advertised) error {
 		server: s, c: c, ahead: readAhead,
 	}
 	conn.r = bufio.NewReaderSize(aheadReader{conn}, readAhead)
-	if c, ok := c.(syscall.Conn); ok {
+	if c, ok := c.(*net.TCPConn); ok {
 		conn.raw, _ = c.SyscallConn() // what fails has none
 	}
 	conn.reading.tell, conn.writing.tell = conn.tellRead, conn.tellWrite
