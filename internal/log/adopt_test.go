@@ -32,13 +32,17 @@ func TestLog_Adopt_LittleIsUnused(t *testing.T) {
 		{100_000}, {200_000, 200_000, 100}, {50_000, 1_000_000}, {100, 1_048_588}, {1_000, 2_000_000}, {70_000, 300, 900_000}, {5_000_000, 64_000},
 	} {
 		var l Log
-		for i := 0; l.Size() < 300_000_000; i++ {
-			batch := newBatch(1, 0, sizes[i%len(sizes)])
-			add := l.Append
+		var batches [][]byte
+		for _, size := range sizes {
+			batches = append(batches, newBatch(1, 0, size))
+		}
+		for i := 0; l.Size() < 260_000_000; i++ {
+			batch := batches[i%len(sizes)]
 			if len(batch) >= 64<<10 && l.Adopts(len(batch)) {
-				add = l.Adopt
+				l.Adopt(bytes.Clone(batch), 0, Meta{Records: 1})
+			} else {
+				l.Append(batch, 0, Meta{Records: 1})
 			}
-			add(batch, 0, Meta{Records: 1})
 		}
 		if float64(l.Resident()) > 1.25*float64(l.Size()) {
 			t.Errorf("%d bytes are resident for %d in batches of %v", l.Resident(), l.Size(), sizes)

@@ -100,14 +100,22 @@ func (c *Conn) flushBefore() {
 	}
 }
 
-// heldLong says whether answers were held back for long enough. A client that never
-// stops sending is answered all the same.
-func (c *Conn) heldLong() bool {
+// holdsBack says whether the answers that are not written wait for what comes next,
+// behind a request of so many bytes: if some of that has been read, or may well be there.
+// To look costs little beside a large request, and much beside a small one. A client that
+// never stops sending is answered all the same.
+func (c *Conn) holdsBack(size int) bool {
+	if c.pending() == 0 {
+		return true
+	}
+	if c.pending() >= writeBehind || size < largeFrame && c.r.Buffered() == 0 {
+		return false
+	}
 	now := time.Now()
 	if c.heldSince.IsZero() {
 		c.heldSince = now
 	}
-	return now.Sub(c.heldSince) >= holdBack
+	return now.Sub(c.heldSince) < holdBack
 }
 
 // glance is how long Gone looks for the end of a connection.
@@ -171,7 +179,7 @@ func (c *Conn) loop(ctx context.Context) *failure {
 		if c.broken != nil {
 			return writeFailure(c.broken)
 		}
-		if c.pending() > 0 && (c.pending() >= writeBehind || c.heldLong() || ctx.Err() != nil) {
+		if !c.holdsBack(len(frame)) || ctx.Err() != nil {
 			if err := c.flush(); err != nil {
 				return writeFailure(err)
 			}
