@@ -76,9 +76,9 @@ type Conn struct {
 func (c *Conn) Muted() bool { return c.muted }
 
 // Flush writes the answers that are held back while a request is handled, as there was
-// more to be read when they were given. A handler that is about
-// to wait calls it first, so that no earlier answer waits with it; nobody else
-// may. That it failed ends the connection later.
+// more to be read when they were given. A handler that is about to wait calls it first,
+// so that no earlier answer waits with it; nobody else may. That it failed ends the
+// connection later.
 func (c *Conn) Flush() {
 	c.leaveListing()
 	c.flushBefore()
