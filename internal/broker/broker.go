@@ -133,7 +133,7 @@ func (b *Broker) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 	case *kmsg.ProduceRequest:
 		return b.produce(req, r)
 	case *kmsg.FetchRequest:
-		return answer(b.fetch(ctx, req.Conn, r))
+		return answer(b.fetch(ctx, req, r))
 	case *kmsg.ListOffsetsRequest:
 		return answer(b.listOffsets(r))
 	case *kmsg.MetadataRequest:

@@ -38,15 +38,15 @@ import (
 // fetch.max.bytes has it by default (55 MiB).
 const maxFetch = 55 << 20
 
-func (b *Broker) fetch(ctx context.Context, conn *wire.Conn, r *kmsg.FetchRequest) kmsg.Response {
+func (b *Broker) fetch(ctx context.Context, req *wire.Request, r *kmsg.FetchRequest) kmsg.Response {
 	if unknownIsolation(r.IsolationLevel) {
 		return wire.ErrorAnswer(r, kerr.InvalidRequest.Code, "")
 	}
 	f := b.read(r)
 	if f.complete() {
-		return f.answer(conn)
+		return f.answer(req)
 	}
-	conn.Flush()
+	req.Conn.Flush()
 	timer := time.NewTimer(time.Duration(r.MaxWaitMillis) * time.Millisecond)
 	defer timer.Stop()
 	ch := make(chan struct{}, 1)
@@ -60,14 +60,14 @@ func (b *Broker) fetch(ctx context.Context, conn *wire.Conn, r *kmsg.FetchReques
 		// woke nobody.
 		f = b.read(r)
 		if f.complete() || !slices.Equal(f.partitions(), waitOn) {
-			return f.answer(conn) // or a topic was deleted, and what is waited for never comes
+			return f.answer(req) // or a topic was deleted, and what is waited for never comes
 		}
 		select {
 		case <-ch:
 		case <-timer.C:
-			return f.answer(conn)
+			return f.answer(req)
 		case <-ctx.Done():
-			return f.answer(conn)
+			return f.answer(req)
 		}
 	}
 }

@@ -130,16 +130,18 @@ func (f *fetching) take(s log.Stretch, most, limit int) (full bool) {
 	return full
 }
 
-// answer tells what was read. Partitions that stand side by side share an entry
+// answer tells what was read. What is copied elsewhere is not for a reader of this
+// process itself, which asks for much to see little, and goes on from the end of a piece
+// of memory. Partitions that stand side by side share an entry
 // of their topic.
-func (f *fetching) answer(conn *wire.Conn) *kmsg.FetchResponse {
+func (f *fetching) answer(req *wire.Request) *kmsg.FetchResponse {
 	resp := f.request.ResponseKind().(*kmsg.FetchResponse)
 	resp.Topics = make([]kmsg.FetchResponseTopic, 0, len(f.request.Topics))
 	for i := range f.records {
 		s := &f.records[i]
 		switch {
 		case len(s.First) == 0:
-		case s.Size() >= s.Pinned/mostPinned && conn.LendRecords(s.First, s.Behind):
+		case req.Internal, s.Size() >= s.Pinned/mostPinned && req.Conn.LendRecords(s.First, s.Behind):
 			f.told[i].RecordBatches = s.First
 		default:
 			f.told[i].RecordBatches = s.Bytes()
