@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -80,7 +79,7 @@ func TestAnswer_records_are_written_from_where_they_are(t *testing.T) {
 		}
 		return tell(r.resp)
 	})
-	conns := map[string]net.Conn{"pipe": s.connect(), "TCP": dialTCP(t, s)}
+	conns := map[string]net.Conn{"pipe": s.connect(), "TCP": s.connectTCP()}
 	rapid.Check(t, func(t *rapid.T) {
 		c := conns[rapid.SampledFrom([]string{"pipe", "TCP"}).Draw(t, "connection")]
 		version := int16(rapid.IntRange(4, 16).Draw(t, "version"))
@@ -119,28 +118,4 @@ func copyFetch(resp *kmsg.FetchResponse) *kmsg.FetchResponse {
 		c.Topics = append(c.Topics, topic)
 	}
 	return &c
-}
-
-// dialTCP connects to the server over TCP.
-func dialTCP(t *testing.T, s *testServer) net.Conn {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	near, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { near.Close() })
-	near.SetDeadline(time.Now().Add(failsafe)) //nolint:errcheck // a new connection can
-	far, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.ServeConn(far, Advertised{}); err != nil {
-		t.Fatal(err)
-	}
-	return near
 }

@@ -22,7 +22,7 @@ func TestServer_an_answer_does_not_wait_for_the_end_of_a_stream(t *testing.T) {
 		}
 		return Reply{Fate: Silent}
 	})
-	c := &testClient{Conn: dialTCP(t, s), t: t}
+	c := s.connectTCP()
 	silent := frameOf(produceTo("t", make([]byte, 100)), 9, 2)
 	ended := make(chan error, 1)
 	go func() {

@@ -88,7 +88,7 @@ func overBoth(t *testing.T, handler func() HandlerFunc) map[string]*testClient {
 	t.Helper()
 	return map[string]*testClient{
 		"a pipe": newTestServer(t, handler()).connect(),
-		"TCP":    {Conn: dialTCP(t, newTestServer(t, handler())), t: t},
+		"TCP":    newTestServer(t, handler()).connectTCP(),
 	}
 }
 

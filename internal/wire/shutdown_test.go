@@ -225,6 +225,14 @@ func dial(t *testing.T, l net.Listener) *testClient {
 	return &testClient{Conn: c, t: t}
 }
 
+// connectTCP is connect over TCP.
+func (s *testServer) connectTCP() *testClient {
+	s.t.Helper()
+	l := listen(s.t)
+	s.serveOn(l, Advertised{})
+	return dial(s.t, l)
+}
+
 func TestServe_answers_on_every_listener_until_Shutdown(t *testing.T) {
 	s := newTestServer(t, answerEmpty)
 	var listeners []net.Listener
