@@ -31,8 +31,8 @@ import (
 //
 // Differences from Apache Kafka: in a topic with retention an answer takes 1 MiB from
 // several pieces of memory at most, where Kafka's ends with the segment of the log. Both
-// count as enough for whoever waits. An isolation level that there is not is INVALID_REQUEST,
-// where Kafka fails (UNKNOWN_SERVER_ERROR).
+// count as enough for whoever waits. An isolation level that there is not is
+// INVALID_REQUEST, where Kafka fails (UNKNOWN_SERVER_ERROR).
 
 // maxFetch is the most bytes of records in one answer, as Kafka's
 // fetch.max.bytes has it by default (55 MiB).

@@ -130,10 +130,10 @@ func (f *fetching) take(s log.Stretch, most, limit int) (full bool) {
 	return full
 }
 
-// answer tells what was read. What is copied elsewhere is not for a reader of this
-// process itself, which asks for much to see little, and goes on from the end of a piece
-// of memory. Partitions that stand side by side share an entry
-// of their topic.
+// answer tells what was read. A reader of this process itself, which asks for much to
+// see little, is given what lies in one piece of memory, and goes on from its end: for
+// others the pieces are written one by one, or copied. Partitions that stand side by side
+// share an entry of their topic.
 func (f *fetching) answer(req *wire.Request) *kmsg.FetchResponse {
 	resp := f.request.ResponseKind().(*kmsg.FetchResponse)
 	resp.Topics = make([]kmsg.FetchResponseTopic, 0, len(f.request.Topics))

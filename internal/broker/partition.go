@@ -91,13 +91,14 @@ func (p *partition) appendLocked(req *wire.Request, c *wire.CheckedBatch) placed
 // writeLocked writes a batch that has a place, and remembers it.
 func (p *partition) writeLocked(req *wire.Request, c *wire.CheckedBatch, batch producer.Batch, at *placed) {
 	s := p.topic.settings.Load()
-	p.log.Reuse(s.retains())
+	retains := s.retains()
+	p.log.Reuse(retains)
 	if s.logAppendTime { // under the lock, so that times never go down
 		at.appendTime = time.Now().UnixMilli()
 		c.StampAppendTime(at.appendTime)
 	}
 	add := p.log.Append
-	if !s.retains() && p.log.Adopts(len(c.Raw)) && req.Claim(c.Raw) {
+	if !retains && p.log.Adopts(len(c.Raw)) && req.Claim(c.Raw) {
 		add = p.log.Adopt
 	}
 	at.offset = add(c.Raw, leaderEpoch, log.Meta{

@@ -97,7 +97,7 @@ func (l *Log) append(to *piece, batch []byte, leaderEpoch int32, m Meta) (baseOf
 
 // room gives the last piece if n more bytes fit into it, else a new one.
 func (l *Log) room(n int) *piece {
-	if len(l.pieces) > 0 && l.rest() >= n {
+	if l.rest() >= n {
 		return &l.pieces[len(l.pieces)-1]
 	}
 	return l.add(l.piece(n))
