@@ -27,7 +27,7 @@ func TestSettings_CompressionLevel(t *testing.T) {
 			if r != nil {
 				t.Fatal(r)
 			}
-			if got := s.compression().Level; got != c.want {
+			if got := s.compression.Level; got != c.want {
 				t.Errorf("level %d instead of %d", got, c.want)
 			}
 		})

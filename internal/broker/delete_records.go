@@ -73,7 +73,7 @@ func (t *topic) notTrimmed(p *partition) *kerr.Error {
 	case isInternal(t.name):
 		return kerr.InvalidTopicException
 	}
-	if s := t.settings.Load(); s.compact && !s.delete {
+	if s := t.settings.Load(); s.records.Keys && !s.delete {
 		return kerr.PolicyViolation
 	}
 	return nil

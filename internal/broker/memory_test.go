@@ -81,7 +81,7 @@ func TestMemory_ABatchForADeletedTopicGoesNowhere(t *testing.T) {
 	p := n.at("a", 0)
 	c.ask(deleting(6, "a"))
 	told := kmsg.NewProduceResponseTopicPartition()
-	p.produce(nil, plain(1).bytes(), wire.BatchRules{MaxBytes: 1000, Version: produceVersion}, &told) // it was under way
+	p.produce(&wire.Request{}, plain(1).bytes(), wire.BatchRules{MaxBytes: 1000, Version: produceVersion}, &told) // it was under way
 	wantCode(t, told.ErrorCode, "UNKNOWN_TOPIC_OR_PARTITION")
 	want(t, "base offset", told.BaseOffset, -1)
 	want(t, "bytes in use", n.memory.used.Load(), 0)

@@ -93,7 +93,7 @@ func (p *partition) writeLocked(req *wire.Request, c *wire.CheckedBatch, batch p
 	s := p.topic.settings.Load()
 	retains := s.retains()
 	p.log.Reuse(retains)
-	if s.logAppendTime { // under the lock, so that times never go down
+	if s.records.AppendTime { // under the lock, so that times never go down
 		at.appendTime = time.Now().UnixMilli()
 		c.StampAppendTime(at.appendTime)
 	}

@@ -48,18 +48,27 @@ func (b *Broker) produce(req *wire.Request, r *kmsg.ProduceRequest) wire.Reply {
 	if r.TransactionID == nil && wire.AnyTransactional(r) {
 		return told(r, wire.ErrorAnswer(r, kerr.TransactionalIDAuthorizationFailed.Code, "a batch is part of a transaction, and the request has no transactional id"), true)
 	}
-	resp := r.ResponseKind().(*kmsg.ProduceResponse)
-	resp.Topics = make([]kmsg.ProduceResponseTopic, 0, len(r.Topics))
+	a := new(produceAnswer)
+	resp, room := &a.ProduceResponse, a.partitions[:]
+	resp.Version, resp.Topics = r.Version, a.topics[:0]
 	refused := false
 	for i := range r.Topics {
 		if len(r.Topics[i].Partitions) == 0 {
 			continue // nor does Kafka tell of it
 		}
-		rt, bad := b.produceTopic(req, r, &r.Topics[i])
-		resp.Topics = append(resp.Topics, rt)
+		rt, bad := b.produceTopic(req, r, &r.Topics[i], room)
+		resp.Topics, room = append(resp.Topics, rt), nil
 		refused = refused || bad
 	}
 	return told(r, resp, refused)
+}
+
+// A produceAnswer has room for one topic with one partition, as most have: that is
+// memory once, and not three times.
+type produceAnswer struct {
+	kmsg.ProduceResponse
+	topics     [1]kmsg.ProduceResponseTopic
+	partitions [1]kmsg.ProduceResponseTopicPartition
 }
 
 // told is the answer to a Produce, which with acks=0 is none.
@@ -74,22 +83,23 @@ func told(r *kmsg.ProduceRequest, resp kmsg.Response, refused bool) wire.Reply {
 	return reply
 }
 
-func (b *Broker) produceTopic(req *wire.Request, r *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic) (resp kmsg.ProduceResponseTopic, refused bool) {
+// produceTopic answers for a topic, in the room that there is if that fits.
+func (b *Broker) produceTopic(req *wire.Request, r *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic, room []kmsg.ProduceResponseTopicPartition) (resp kmsg.ProduceResponseTopic, refused bool) {
 	resp.Topic, resp.TopicID = t.Topic, t.TopicID
-	resp.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
+	if resp.Partitions = room; len(room) != len(t.Partitions) {
+		resp.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
+	}
 	topic, unknown := b.topicFor(t.Topic, t.TopicID, r.Version >= 13)
 	rules := wire.BatchRules{Version: r.Version}
-	var records wire.RecordRules
 	if topic != nil {
 		s := topic.settings.Load()
-		rules.MaxBytes, rules.Compression = s.maxMessageBytes, s.compression()
-		records, rules.Records = s.recordRules(time.Now().UnixMilli()), &records
+		rules.MaxBytes, rules.Records, rules.Compression, rules.Now = s.maxMessageBytes, &s.records, s.compression, time.Now().UnixMilli()
 	}
 	for i := range t.Partitions {
 		asked, told := &t.Partitions[i], &resp.Partitions[i]
 		told.Default()
 		told.Partition, told.BaseOffset = asked.Partition, -1
-		records.Partition = wire.TopicPartition{Topic: t.Topic, Partition: asked.Partition}
+		rules.Partition = wire.TopicPartition{Topic: t.Topic, Partition: asked.Partition}
 		switch p := topic.partition(asked.Partition); {
 		case p == nil:
 			noPartition(told, topic, unknown)
@@ -128,20 +138,15 @@ func noPartition(told *kmsg.ProduceResponseTopicPartition, t *topic, unknown *ke
 	refuseBatch(told, kerr.UnknownTopicOrPartition, fmt.Sprintf("topic %s has partitions 0 to %d", t.name, len(t.all())-1))
 }
 
-// recordRules is what the topic asks of each record, at this time.
-func (s *settings) recordRules(now int64) wire.RecordRules {
-	return wire.RecordRules{Now: now, Before: s.timestampBefore, After: s.timestampAfter, AppendTime: s.logAppendTime, Keys: s.compact}
-}
-
 // produce judges and writes one record set of a request. The checks of the batch
 // itself need no lock.
 func (p *partition) produce(req *wire.Request, records []byte, rules wire.BatchRules, told *kmsg.ProduceResponseTopicPartition) {
-	batch, bad := wire.CheckBatch(records, rules)
+	batch, bad := req.CheckBatch(records, rules)
 	if bad != nil {
 		p.refuse(bad, told)
 		return
 	}
-	at := p.append(req, &batch)
+	at := p.append(req, batch)
 	told.LogStartOffset, told.BaseOffset, told.LogAppendTime = at.start, at.offset, at.appendTime
 	if at.refused != nil {
 		told.ErrorCode, told.ErrorMessage = at.refused.code, &at.refused.text

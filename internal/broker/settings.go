@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -23,23 +24,16 @@ type settings struct {
 	configs map[string]string // those that were set, as they were written
 
 	maxMessageBytes int
-	logAppendTime   bool  // message.timestamp.type
-	timestampBefore int64 // message.timestamp.before.max.ms: how far back of now a record's time may be
-	timestampAfter  int64 // message.timestamp.after.max.ms: how far ahead
-	retentionBytes  int64 // -1 keeps everything
-	retentionMillis int64 // -1 keeps everything
-	compact         bool  // cleanup.policy names compact: every record needs a key
-	delete          bool  // cleanup.policy names delete
-	codec           int8  // compression.type, a wire codec; keepCodec leaves batches as they were sent
-	level           int   // compression.TYPE.level of that codec, 0 where it has none
+	records         wire.RecordRules  // message.timestamp.type, its limits before and after, cleanup.policy=compact
+	compression     *wire.Compression // compression.type and its level; nil leaves batches as they were sent
+	retentionBytes  int64             // -1 keeps everything
+	retentionMillis int64             // -1 keeps everything
+	delete          bool              // cleanup.policy names delete
 }
 
 // defaultMaxMessageBytes is Kafka's default of max.message.bytes: 1 MiB and the
 // overhead of a batch of old.
 const defaultMaxMessageBytes = 1048588
-
-// keepCodec is compression.type=producer.
-const keepCodec = -1
 
 // compressionTypes is compression.type by the numbers that batches have for them.
 var compressionTypes = []string{"uncompressed", "gzip", "snappy", "lz4", "zstd"}
@@ -106,16 +100,27 @@ func meant(configs, values map[string]string) *settings {
 	return &settings{
 		configs:         configs,
 		maxMessageBytes: int(whole(values["max.message.bytes"])),
-		logAppendTime:   values["message.timestamp.type"] == "LogAppendTime",
-		timestampBefore: whole(values["message.timestamp.before.max.ms"]),
-		timestampAfter:  whole(values["message.timestamp.after.max.ms"]),
+		records: wire.RecordRules{
+			Before:     whole(values["message.timestamp.before.max.ms"]),
+			After:      whole(values["message.timestamp.after.max.ms"]),
+			AppendTime: values["message.timestamp.type"] == "LogAppendTime",
+			Keys:       slices.Contains(policies, "compact"),
+		},
+		compression:     compressionOf(values),
 		retentionBytes:  max(whole(values["retention.bytes"]), -1),
 		retentionMillis: max(whole(values["retention.ms"]), -1),
-		compact:         slices.Contains(policies, "compact"),
 		delete:          slices.Contains(policies, "delete"),
-		codec:           int8(slices.Index(compressionTypes, values["compression.type"])),
-		level:           int(whole(values["compression."+values["compression.type"]+".level"])),
 	}
+}
+
+// compressionOf is how batches are to be compressed, nil for compression.type=producer.
+func compressionOf(values map[string]string) *wire.Compression {
+	name := values["compression.type"]
+	codec := slices.Index(compressionTypes, name)
+	if codec < 0 {
+		return nil
+	}
+	return &wire.Compression{Codec: int8(codec), Level: int(whole(values["compression."+name+".level"]))}
 }
 
 // whole is a whole number that has been found right.

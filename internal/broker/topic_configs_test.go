@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fencepostmq/fencepost/internal/wire"
+	"github.com/google/go-cmp/cmp"
 )
 
 // What Apache Kafka 4.4 says to values of topic configs. A value that it takes
@@ -140,13 +143,10 @@ func TestConfigs_WhatTopicsAndGroupsFollowIsOfTheSameKind(t *testing.T) {
 func TestSettings_OfATopicThatSetsNothing(t *testing.T) {
 	n := start(t, Options{})
 	n.make("t", 1, nil)
-	got := *n.lookup("t").settings.Load()
-	if want := (settings{
-		maxMessageBytes: defaultMaxMessageBytes, timestampBefore: 1<<63 - 1, timestampAfter: 3_600_000,
-		retentionBytes: -1, retentionMillis: -1, delete: true, codec: keepCodec,
-	}); !equalSettings(got, want) {
-		t.Errorf("the settings are %+v, want %+v", got, want)
-	}
+	wantSettings(t, n.lookup("t"), settings{
+		maxMessageBytes: defaultMaxMessageBytes, records: wire.RecordRules{Before: 1<<63 - 1, After: 3_600_000},
+		retentionBytes: -1, retentionMillis: -1, delete: true,
+	})
 }
 
 func TestSettings_OfATopicThatSetsAll(t *testing.T) {
@@ -155,19 +155,18 @@ func TestSettings_OfATopicThatSetsAll(t *testing.T) {
 		"max.message.bytes": "1", "message.timestamp.type": "LogAppendTime", "message.timestamp.before.max.ms": "2",
 		"message.timestamp.after.max.ms": "3", "retention.bytes": "4", "retention.ms": " 5 ", "cleanup.policy": "compact", "compression.type": "zstd",
 	})
-	got := *n.lookup("t").settings.Load()
-	if want := (settings{
-		maxMessageBytes: 1, logAppendTime: true, timestampBefore: 2, timestampAfter: 3,
-		retentionBytes: 4, retentionMillis: 5, compact: true, codec: 4,
-	}); !equalSettings(got, want) {
-		t.Errorf("the settings are %+v, want %+v", got, want)
-	}
+	wantSettings(t, n.lookup("t"), settings{
+		maxMessageBytes: 1, records: wire.RecordRules{Before: 2, After: 3, AppendTime: true, Keys: true},
+		compression: &wire.Compression{Codec: 4, Level: 3}, retentionBytes: 4, retentionMillis: 5,
+	})
 }
 
-// equalSettings compares all but the configs as they were written.
-func equalSettings(a, b settings) bool {
-	return a.maxMessageBytes == b.maxMessageBytes && a.logAppendTime == b.logAppendTime &&
-		a.timestampBefore == b.timestampBefore && a.timestampAfter == b.timestampAfter &&
-		a.retentionBytes == b.retentionBytes && a.retentionMillis == b.retentionMillis &&
-		a.compact == b.compact && a.delete == b.delete && a.codec == b.codec
+// wantSettings compares all but the configs as they were written.
+func wantSettings(t *testing.T, of *topic, want settings) {
+	t.Helper()
+	got := *of.settings.Load()
+	got.configs = nil
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(settings{})); diff != "" {
+		t.Errorf("the settings (-want +got):\n%s", diff)
+	}
 }

@@ -75,6 +75,11 @@ type BatchRules struct {
 	Version int16
 	// Records is what the topic asks of each record, nil for nothing.
 	Records *RecordRules
+	// Partition is named to a client whose records are refused.
+	Partition TopicPartition
+	// Now is the broker's time that records are measured by, in milliseconds since
+	// 1970.
+	Now int64
 	// Compression is how the topic wants batches compressed, nil for as they come.
 	Compression *Compression
 }
@@ -180,22 +185,34 @@ func cutOff(raw []byte) *BatchError {
 // timestamps is corrected, in raw too; a batch that the topic wants compressed
 // otherwise is a new one.
 func CheckBatch(raw []byte, rules BatchRules) (CheckedBatch, *BatchError) {
-	b, err := ParseBatchHeader(raw)
-	if err != nil {
-		return CheckedBatch{}, err
+	var c CheckedBatch
+	err := c.check(raw, rules)
+	return c, err
+}
+
+// CheckBatch is CheckBatch, for a record set of the request, whose memory the batch is
+// in: it is valid until the next one is checked, or the outermost Handler returns.
+func (r *Request) CheckBatch(raw []byte, rules BatchRules) (*CheckedBatch, *BatchError) {
+	r.checked = CheckedBatch{}
+	err := r.checked.check(raw, rules)
+	return &r.checked, err
+}
+
+func (c *CheckedBatch) check(raw []byte, rules BatchRules) (err *BatchError) {
+	if c.RecordBatch, err = ParseBatchHeader(raw); err != nil {
+		return err
 	}
-	c := CheckedBatch{RecordBatch: b, Raw: raw}
+	c.Raw = raw
 	if err := c.checkFrame(rules); err != nil {
-		return c, err
+		return err
 	}
 	if err := c.checkHeader(rules); err != nil {
-		return c, err
+		return err
 	}
-	if err := c.checkRecords(rules.Records, rules.Compression.changes(&c)); err != nil { // changes c
-		return c, err
+	if err := c.checkRecords(rules); err != nil {
+		return err
 	}
-	err = c.compress(rules) // changes c
-	return c, err
+	return c.compress(rules)
 }
 
 // checkFrame judges the batch from outside: how many, how large, its checksum.
@@ -271,12 +288,13 @@ func (c *CheckedBatch) checkProducer() *BatchError {
 }
 
 // checkRecords walks over the records, which have to fill the batch exactly, and
-// judges them by what the topic asks. repacked is set if they are going to be
-// compressed otherwise.
-func (c *CheckedBatch) checkRecords(rules *RecordRules, repacked bool) *BatchError {
-	s := recordScan{badRecords: badRecords{rules: rules, batch: c, repacked: repacked}, thorough: rules.thorough(c.Attributes)}
+// judges them by what the topic asks.
+func (c *CheckedBatch) checkRecords(rules BatchRules) *BatchError {
+	asked := rules.Records
+	s := recordScan{thorough: asked.thorough(c.Attributes)}
+	s.badRecords = badRecords{rules: asked, of: rules.Partition, now: rules.Now, batch: c, repacked: rules.Compression.changes(c)}
 	err := c.scan(&s)
-	if err == nil && !s.thorough && !(rules.allows(s.least) && rules.allows(s.greatest)) {
+	if err == nil && !s.thorough && !(asked.allows(s.now, s.least) && asked.allows(s.now, s.greatest)) {
 		s.thorough = true
 		err = c.scan(&s)
 	}

@@ -158,7 +158,7 @@ func clientFrames(t testing.TB) []clientFrame {
 func TestDecode_frames_of_real_clients(t *testing.T) {
 	for _, f := range clientFrames(t) {
 		t.Run(f.name, func(t *testing.T) {
-			h, req, failed := decode(f.raw, admitAll)
+			h, req, failed := new(decoder).decode(f.raw, admitAll)
 			if failed != nil {
 				t.Fatalf("refused: %v", failed.err)
 			}

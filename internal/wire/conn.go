@@ -53,6 +53,8 @@ type Conn struct {
 
 	frame   []byte  // the request that is being handled; nil if its memory was given away
 	given   int     // bytes of the last frame whose memory was given away
+	decoder decoder // of requests
+	request Request // what the handlers are told of it
 	key     int16   // of its API
 	listing bool    // it has one of the places for requests that list much
 	batches []Batch // of that request
@@ -61,6 +63,7 @@ type Conn struct {
 
 	apartBytes int
 	list       net.Buffers        // of out and apart, while they are written
+	piece      net.Buffers        // of list, what is still to be written of it
 	lent       map[*byte][][]byte // see LendRecords
 	answered   int                // bytes of the answers to the request that is handled
 	heldSince  time.Time          // when the first of the answers came that are not written yet
@@ -237,7 +240,7 @@ func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
 		c.lose(ctx, frame)
 		return nil
 	}
-	h, body, f := decode(frame, c.admit)
+	h, body, f := c.decoder.decode(frame, c.admit)
 	if f != nil {
 		return f
 	}
@@ -251,7 +254,8 @@ func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
 	defer c.recoverBug(h, &f)
 	before := c.clock()
 	c.answered = 0
-	reply := c.server.handler.Handle(ctx, &Request{Conn: c, Client: h.client, Body: body, Batches: c.batchesOf(body)})
+	c.request.Conn, c.request.Client, c.request.Body, c.request.Batches = c, h.client, body, c.batchesOf(body)
+	reply := c.server.handler.Handle(ctx, &c.request)
 	c.goOn()
 	f = c.apply(h, reply)
 	c.returnLent()
@@ -274,7 +278,7 @@ func (c *Conn) returnLent() {
 // lose lets a request that is lost on its way be noted. Only a Produce leaves a
 // trace: what else is lost changes nothing.
 func (c *Conn) lose(ctx context.Context, frame []byte) {
-	h, body, f := decode(frame, c.admit)
+	h, body, f := c.decoder.decode(frame, c.admit)
 	produce, ok := body.(*kmsg.ProduceRequest)
 	if f != nil || !ok {
 		return

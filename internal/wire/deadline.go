@@ -86,34 +86,33 @@ func (c *Conn) write(all net.Buffers) error {
 			c.stall()
 		}
 		c.writing.until(time.Now().Add(WriteTime))
-		var piece net.Buffers
-		piece, all = first(all, writePiece)
-		if err := c.writeBy(piece); err != nil {
+		c.piece, all = first(all, writePiece)
+		if err := c.writeBy(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeBy writes a piece until the limit for writing.
-func (c *Conn) writeBy(piece net.Buffers) error {
-	for len(piece) > 0 {
-		if err := c.writeOnce(&piece); err != nil && !c.writing.early(err) {
+// writeBy writes the piece until the limit for writing.
+func (c *Conn) writeBy() error {
+	for len(c.piece) > 0 {
+		if err := c.writeOnce(); err != nil && !c.writing.early(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeOnce writes what is left of a piece, and takes off it what was written.
-func (c *Conn) writeOnce(piece *net.Buffers) error {
-	if len(*piece) > 1 {
-		_, err := piece.WriteTo(c.c)
+// writeOnce writes what is left of the piece, and takes off it what was written.
+func (c *Conn) writeOnce() error {
+	if len(c.piece) > 1 {
+		_, err := c.piece.WriteTo(c.c)
 		return err
 	}
-	written, err := c.c.Write((*piece)[0])
-	if (*piece)[0] = (*piece)[0][written:]; len((*piece)[0]) == 0 {
-		*piece = nil
+	written, err := c.c.Write(c.piece[0])
+	if c.piece[0] = c.piece[0][written:]; len(c.piece[0]) == 0 {
+		c.piece = nil
 	}
 	return err
 }

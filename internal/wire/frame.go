@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -58,10 +56,6 @@ const (
 	smallProduce = 100      // entries of a Produce whose decoded form is not counted
 	entryCost    = 512      // bytes that request, batch and answer take for each topic or partition of a larger one
 )
-
-// decoding lets one large request of those APIs be decoded at a time whose
-// arrays may lie, so that many connections that do so cost no more than one.
-var decoding = make(chan struct{}, 1)
 
 // A failure is why a connection cannot go on.
 type failure struct {
@@ -153,7 +147,7 @@ func (c *Conn) keepsMuch() bool {
 
 // giveUp lets all buffers go that are kept for the next request.
 func (c *Conn) giveUp() {
-	c.frame, c.batches, c.out, c.apart, c.list, c.apartBytes = nil, nil, nil, nil, nil, 0
+	c.frame, c.batches, c.out, c.apart, c.list, c.apartBytes, c.decoder = nil, nil, nil, nil, nil, 0, decoder{}
 	c.hold(c.server.frames, &c.frameHeld, 0)
 	c.hold(c.server.answers, &c.outHeld, 0)
 }
@@ -185,6 +179,8 @@ func (c *Conn) release() {
 		c.hold(c.server.frames, &c.frameHeld, 0)
 	}
 	clear(c.batches) // they alias the frame
+	c.decoder.forget()
+	c.request = Request{}
 	if c.batches = c.batches[:0]; cap(c.batches) > keptBatches {
 		c.batches = nil
 	}
@@ -299,182 +295,4 @@ func (c *Conn) grow(buf []byte, capacity int) ([]byte, bool) {
 	c.hold(c.server.frames, &c.frameHeld, 0)
 	c.frameHeld = held
 	return grown, true
-}
-
-// A header is the header of a request.
-type header struct {
-	key, version int16
-	correlation  int32
-	client       string
-}
-
-// decode reads the header and the body of a frame. An ApiVersions request of a
-// version that is not served has no body here: it has to be answered all the
-// same, and its body cannot be known.
-//
-// admit is asked for the memory that a large request takes beside its frame.
-func decode(frame []byte, admit func(cost int64) bool) (header, kmsg.Request, *failure) {
-	r := kbin.Reader{Src: frame}
-	h := header{key: r.Int16(), version: r.Int16(), correlation: r.Int32()}
-	api, ok := Lookup(h.key)
-	if !ok {
-		return h, nil, fail(ReasonUnknownAPI, "API key %d is not served", h.key)
-	}
-	if client := r.NullableString(); client != nil {
-		h.client = shortened(*client)
-	}
-	if !r.Ok() {
-		return h, nil, fail(ReasonBadHeader, "the request header of %s ends in the middle", api.Name)
-	}
-	if h.version < api.Min || h.version > api.Max {
-		if h.key == int16(kmsg.ApiVersions) {
-			return h, nil, nil
-		}
-		return h, nil, fail(ReasonUnknownVersion, "version %d of %s is not served, only %d to %d", h.version, api.Name, api.Min, api.Max)
-	}
-	req := kmsg.RequestForKey(h.key)
-	req.SetVersion(h.version)
-	if req.IsFlexible() {
-		kmsg.SkipTags(&r)
-		if !r.Ok() {
-			return h, nil, fail(ReasonBadHeader, "the tags in the request header of %s cannot be read", api.Name)
-		}
-	}
-	switch err := decodeBody(req, r.Src, admit); {
-	case errors.Is(err, errNoFrameMemory):
-		return h, nil, &failure{ReasonNoFrameMemory, err}
-	case err != nil:
-		return h, nil, fail(ReasonBadBody, "%s version %d: %w", api.Name, h.version, err)
-	}
-	return h, req, nil
-}
-
-// shortened is a client id of at most MaxClientID bytes, and a copy if it was
-// longer, since notes keep it.
-func shortened(id string) string {
-	if len(id) <= MaxClientID {
-		return id
-	}
-	return strings.Clone(strings.ToValidUTF8(id[:MaxClientID], ""))
-}
-
-func decodeBody(req kmsg.Request, body []byte, admit func(cost int64) bool) error {
-	if req.Key() == int16(kmsg.Produce) {
-		entries, err := countProduce(req.GetVersion(), body)
-		if err != nil {
-			return err
-		}
-		if entries > smallProduce && !admit(int64(entries)*entryCost) {
-			return errNoFrameMemory
-		}
-		return req.ReadFrom(body)
-	}
-	if len(body) > smallRequest && !admit(int64(len(body))*decodedCost) {
-		return errNoFrameMemory
-	}
-	if len(body) > largeDecode {
-		decoding <- struct{}{}
-		defer func() { <-decoding }()
-	}
-	return req.ReadFrom(body)
-}
-
-// countProduce walks over the body of a Produce request without keeping
-// anything, so that no array of topics or partitions is allocated that the
-// frame does not hold. It gives how many topics and partitions there are.
-func countProduce(version int16, body []byte) (entries int32, err error) {
-	w := produceWalk{Reader: kbin.Reader{Src: body}, flexible: version >= 9, ids: version >= 13}
-	w.string() // transactional id
-	w.Int16()  // acks
-	w.Int32()  // timeout
-	topics := w.array()
-	if topics < 0 || topics > MaxTopics {
-		return 0, fmt.Errorf("it names %d topics, and 0 to %d can be", topics, MaxTopics)
-	}
-	partitions := int32(0)
-	for range topics {
-		n, name := w.topic()
-		if name > MaxTopicName {
-			return 0, fmt.Errorf("the name of a topic has %d bytes, and %d are the most", name, MaxTopicName)
-		}
-		if partitions += n; n < 0 || partitions > MaxPartitions {
-			return 0, fmt.Errorf("it names %d partitions of a topic, and 0 to %d can be in all", n, MaxPartitions)
-		}
-		if !w.Ok() {
-			break
-		}
-	}
-	w.tags()
-	if w.tagged > MaxTags {
-		return 0, fmt.Errorf("it has more than %d tagged fields", MaxTags)
-	}
-	if !w.Ok() {
-		return 0, errors.New("the body ends in the middle, or a length or count in it goes beyond its end")
-	}
-	return topics + partitions, nil
-}
-
-type produceWalk struct {
-	kbin.Reader
-	flexible bool // compact lengths and tags: version 9 on
-	ids      bool // topic ids instead of names: version 13 on
-	tagged   int  // tagged fields so far
-}
-
-// topic walks over one topic, counts its partitions, and gives the length of its
-// name.
-func (w *produceWalk) topic() (partitions int32, name int) {
-	if w.ids {
-		w.Uuid()
-	} else {
-		name = w.string()
-	}
-	partitions = w.array()
-	for i := int32(0); i < partitions && w.Ok(); i++ {
-		w.Int32()
-		w.records()
-		w.tags()
-	}
-	w.tags()
-	return partitions, name
-}
-
-// string walks over a string and gives its length.
-func (w *produceWalk) string() int {
-	n := 0
-	if w.flexible {
-		n = int(w.Uvarint()) - 1
-	} else {
-		n = int(w.Int16())
-	}
-	return len(w.Span(max(n, 0)))
-}
-
-func (w *produceWalk) records() {
-	if w.flexible {
-		w.CompactNullableBytes()
-		return
-	}
-	w.NullableBytes()
-}
-
-func (w *produceWalk) array() int32 {
-	if w.flexible {
-		return w.CompactArrayLen()
-	}
-	return w.ArrayLen()
-}
-
-func (w *produceWalk) tags() {
-	if !w.flexible {
-		return
-	}
-	for n := w.Uvarint(); n > 0 && w.Ok(); n-- {
-		if w.tagged++; w.tagged > MaxTags {
-			w.Span(-1) // ends the walk
-			return
-		}
-		w.Uvarint()
-		w.Span(int(w.Uvarint()))
-	}
 }

@@ -32,7 +32,7 @@ func FuzzDecode(f *testing.F) {
 		frame := frameWith(key, version, body)
 		var req kmsg.Request
 		var failed *failure
-		cost := allocated(func() { _, req, failed = decode(frame, admitAll) })
+		cost := allocated(func() { _, req, failed = new(decoder).decode(frame, admitAll) })
 		if most := int64(decodeOverhead + mostPerByte*len(frame)); cost > most {
 			t.Errorf("version %d of API %d: %d bytes took %d, want %d at most", version, key, len(frame), cost, most)
 		}
@@ -43,6 +43,9 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("refused for %v: %v", failed.reason, failed.err)
 		case req != nil:
 			answerWhatWasDecoded(req)
+		}
+		if api, ok := Lookup(key); ok && key == int16(kmsg.Produce) && version >= api.Min && version <= api.Max {
+			wantLikeKmsg(t, new(decoder), version, body)
 		}
 	})
 }

@@ -113,7 +113,7 @@ func addBatches(f *testing.F) {
 	f.Add(packedBatch(5, zstdStream(bytes.Join(plainRecords(5), nil)), attributes(codecZstd)))
 	f.Add(compressedBatch(f, kgo.GzipCompression(), sizedRecords(3, 50)))
 	for _, c := range clientFrames(f) {
-		if _, req, failed := decode(c.raw, admitAll); failed == nil {
+		if _, req, failed := new(decoder).decode(c.raw, admitAll); failed == nil {
 			if produce, ok := req.(*kmsg.ProduceRequest); ok {
 				f.Add(produce.Topics[0].Partitions[0].Records)
 			}

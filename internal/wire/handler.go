@@ -45,6 +45,8 @@ type Request struct {
 	// Internal marks a request of this process itself, such as the verdict
 	// reading the log back: no fault applies to it and no journal notes it.
 	Internal bool
+
+	checked CheckedBatch // see CheckBatch
 }
 
 // Claim asks for the memory of the one batch of a Produce request, so that whoever keeps

@@ -158,7 +158,7 @@ func TestServer_counts_beyond_the_frame_never_panic(t *testing.T) {
 			for at := 8; at+len(lie) <= len(whole); at++ {
 				frame := bytes.Clone(whole)
 				copy(frame[at:], lie)
-				if _, req, f := decode(frame, admitAll); f == nil && req != nil {
+				if _, req, f := new(decoder).decode(frame, admitAll); f == nil && req != nil {
 					ErrorAnswer(req, 1, "why").AppendTo(nil)
 				}
 			}

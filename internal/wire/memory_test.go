@@ -113,7 +113,7 @@ func TestServer_decoding_costs_a_bounded_multiple_of_the_frame(t *testing.T) {
 			t.Run(fmt.Sprintf("%s version %d", api.Name, v), func(t *testing.T) {
 				dearest := int64(0)
 				for _, frame := range lyingFrames(api.Key, v, size) {
-					dearest = max(dearest, allocated(func() { decode(frame, admitAll) })/int64(len(frame)))
+					dearest = max(dearest, allocated(func() { new(decoder).decode(frame, admitAll) })/int64(len(frame)))
 				}
 				if dearest > mostPerByte {
 					t.Errorf("the dearest of the frames took %d times its bytes, want %d at most", dearest, mostPerByte)
@@ -152,7 +152,7 @@ func TestServer_a_Produce_of_nothing_but_tags_is_refused(t *testing.T) {
 		frame = append(kbin.AppendUvarint(frame, i), 0)
 	}
 	wantAllocated(t, allocated(func() {
-		if _, _, f := decode(frame, admitAll); f == nil || f.reason != ReasonBadBody {
+		if _, _, f := new(decoder).decode(frame, admitAll); f == nil || f.reason != ReasonBadBody {
 			t.Errorf("a Produce with a million tags gave %+v, want %v", f, ReasonBadBody)
 		}
 	}), int64(len(frame)))

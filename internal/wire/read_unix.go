@@ -12,12 +12,16 @@ import (
 // readSome is a Read of the connection itself. Answers that are held back are written
 // when nothing is there to be read, before it waits.
 func (c *Conn) readSome(p []byte) (n int, err error) {
-	if c.raw == nil || c.pending() == 0 {
-		if c.flushBefore(); c.broken != nil {
-			return 0, c.broken
-		}
-		return c.c.Read(p)
+	if c.raw != nil && c.pending() > 0 {
+		return c.readOrFlush(p)
 	}
+	if c.flushBefore(); c.broken != nil {
+		return 0, c.broken
+	}
+	return c.c.Read(p)
+}
+
+func (c *Conn) readOrFlush(p []byte) (n int, err error) {
 	failed := c.raw.Read(func(fd uintptr) (done bool) {
 		for n, err = syscall.Read(int(fd), p); errors.Is(err, syscall.EINTR); {
 			n, err = syscall.Read(int(fd), p)

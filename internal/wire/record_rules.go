@@ -18,12 +18,8 @@ const shownRecordErrors = 3
 
 // RecordRules is what a topic's settings ask of each record.
 type RecordRules struct {
-	// Partition is named to the client.
-	Partition TopicPartition
-	// Now is the broker's time, in milliseconds since 1970.
-	Now int64
 	// Before and After are how many milliseconds a record's time may lie behind
-	// and ahead of Now: message.timestamp.before.max.ms and
+	// and ahead of the broker's: message.timestamp.before.max.ms and
 	// message.timestamp.after.max.ms. A record without a time (-1) always passes.
 	Before, After int64
 	// AppendTime is message.timestamp.type=LogAppendTime: times are not looked at,
@@ -51,19 +47,22 @@ func (r *RecordRules) thorough(attributes int16) bool {
 	return r.Keys || r.Before != math.MaxInt64
 }
 
-// allows says whether a record may have this time. The arithmetic wraps where
-// Kafka's does, so that the least times there are count as ahead.
-func (r *RecordRules) allows(timestamp int64) bool {
+// allows says whether a record may have this time when the broker's is now, both in
+// milliseconds since 1970. The arithmetic wraps where Kafka's does, so that the least
+// times there are count as ahead.
+func (r *RecordRules) allows(now, timestamp int64) bool {
 	if r == nil || r.AppendTime || timestamp == noTimestamp {
 		return true
 	}
-	age := r.Now - timestamp
+	age := now - timestamp
 	return age <= r.Before && -age <= r.After
 }
 
 // badRecords collects the records of a batch that are refused.
 type badRecords struct {
 	rules    *RecordRules
+	of       TopicPartition
+	now      int64
 	batch    *CheckedBatch
 	repacked bool
 	total    int
@@ -77,18 +76,18 @@ func (b *badRecords) judge(r *Record) {
 	switch rules := b.rules; {
 	case rules.Keys && r.Key == nil:
 		b.add(r, func() string {
-			return fmt.Sprintf("Compacted topic cannot accept message without key in topic partition %s", rules.Partition)
+			return fmt.Sprintf("Compacted topic cannot accept message without key in topic partition %s", b.of)
 		})
 	case rules.AppendTime && b.batch.Attributes&appendTimeBit != 0:
 		b.badTime = true
 		b.add(r, func() string {
 			return fmt.Sprintf("Invalid timestamp type in message %s. Producer should not set timestamp type to LogAppendTime.", b.name(r))
 		})
-	case !rules.allows(r.Created):
+	case !rules.allows(b.now, r.Created):
 		b.badTime = true
 		b.add(r, func() string {
 			return fmt.Sprintf("Timestamp %d of message with offset %d is out of range. The timestamp should be within [%d, %d]",
-				r.Created, r.Offset, rules.Now-rules.Before, rules.Now+rules.After)
+				r.Created, r.Offset, b.now-rules.Before, b.now+rules.After)
 		})
 	}
 }

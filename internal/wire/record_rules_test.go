@@ -10,15 +10,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// ruled is the rules of a batch for orders-3 at the time 1,000,000.
+func ruled(records *RecordRules) BatchRules {
+	rules := anyBatch
+	rules.Records, rules.Partition, rules.Now = records, TopicPartition{"orders", 3}, 1_000_000
+	return rules
+}
+
 // asked is rules of a topic that wants keys and times from 100 ms before to 10 ms
 // after 1,000,000.
 func asked() *RecordRules {
-	return &RecordRules{Partition: TopicPartition{"orders", 3}, Now: 1_000_000, Before: 100, After: 10, Keys: true}
+	return &RecordRules{Before: 100, After: 10, Keys: true}
 }
 
 // anyTime is rules of a topic that says nothing.
 func anyTime() *RecordRules {
-	return &RecordRules{Now: 1_000_000, Before: math.MaxInt64, After: 3_600_000}
+	return &RecordRules{Before: math.MaxInt64, After: 3_600_000}
 }
 
 // timed is records with keys, created at these times after 1,000,000.
@@ -70,8 +77,7 @@ func TestCheckBatch_refuses_records_that_the_topic_does_not_want(t *testing.T) {
 			[]RecordError{{0, noKey}, {1, fmt.Sprintf(badAge, 1_000_011, 1)}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rules := anyBatch
-			rules.Records = asked()
+			rules := ruled(asked())
 			want := BatchError{Code: tt.code.Code, Problem: tt.problem, Records: tt.listed}
 			for bits := range int16(5) {
 				_, err := CheckBatch(packed(bits, tt.records...), rules)
@@ -110,11 +116,10 @@ func TestCheckBatch_accepts_records_that_the_topic_wants(t *testing.T) {
 		"an hour ahead by default":     {timed(3_600_000), anyTime()},
 		"any time back by default":     {timed(-1_000_000, -1_000_002, -1<<62), anyTime()},
 		"any time where the broker's counts": {timed(1<<60, -1<<60),
-			&RecordRules{Now: 1_000_000, AppendTime: true}},
+			&RecordRules{AppendTime: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rules := anyBatch
-			rules.Records = tt.rules
+			rules := ruled(tt.rules)
 			wantAccepted(t, batchOf(tt.records), rules)
 		})
 	}
@@ -123,8 +128,7 @@ func TestCheckBatch_accepts_records_that_the_topic_wants(t *testing.T) {
 // Most topics limit nothing but how far ahead a time is, and their records are not
 // looked at one by one unless one is.
 func TestCheckBatch_looks_ahead_an_hour_by_default(t *testing.T) {
-	rules := anyBatch
-	rules.Records = anyTime()
+	rules := ruled(anyTime())
 	for name, delta := range map[string]int64{"an hour and a millisecond": 3_600_001, "the least there is": math.MaxInt64 - 999_999} {
 		_, err := CheckBatch(batchOf(timed(0, delta)), rules)
 		if err == nil || err.Code != kerr.InvalidTimestamp.Code || len(err.Records) != 1 || err.Records[0].Index != 1 {
@@ -135,8 +139,7 @@ func TestCheckBatch_looks_ahead_an_hour_by_default(t *testing.T) {
 
 func TestCheckBatch_refuses_LogAppendTime_from_a_producer_where_the_broker_gives_it(t *testing.T) {
 	const problem = "Invalid timestamp type in message %s. Producer should not set timestamp type to LogAppendTime."
-	rules := anyBatch
-	rules.Records = &RecordRules{AppendTime: true}
+	rules := ruled(&RecordRules{AppendTime: true})
 	for bits, want := range map[int16]string{
 		codecNone: "DefaultRecord(offset=0, timestamp=1000000, key=0 bytes, value=5 bytes)",
 		codecLz4:  "PartialDefaultRecord(offset=0, timestamp=1000000, key=-1 bytes, value=5 bytes)",
@@ -159,8 +162,7 @@ func TestCheckBatch_lists_a_limited_number_of_records(t *testing.T) {
 	for i := range int32(MaxRecordErrors + 5) {
 		records = append(records, keyless(i, 0))
 	}
-	rules := anyBatch
-	rules.Records = asked()
+	rules := ruled(asked())
 	_, err := CheckBatch(batchOf(records), rules)
 	if err == nil || len(err.Records) != MaxRecordErrors || err.Records[MaxRecordErrors-1].Index != MaxRecordErrors-1 {
 		t.Fatalf("%d records are listed, want the first %d", len(err.Records), MaxRecordErrors)
