@@ -48,27 +48,16 @@ func (b *Broker) produce(req *wire.Request, r *kmsg.ProduceRequest) wire.Reply {
 	if r.TransactionID == nil && wire.AnyTransactional(r) {
 		return told(r, wire.ErrorAnswer(r, kerr.TransactionalIDAuthorizationFailed.Code, "a batch is part of a transaction, and the request has no transactional id"), true)
 	}
-	a := new(produceAnswer)
-	resp, room := &a.ProduceResponse, a.partitions[:]
-	resp.Version, resp.Topics = r.Version, a.topics[:0]
-	refused := false
+	resp, next, refused := req.ProduceAnswer(), 0, false
 	for i := range r.Topics {
 		if len(r.Topics[i].Partitions) == 0 {
 			continue // nor does Kafka tell of it
 		}
-		rt, bad := b.produceTopic(req, r, &r.Topics[i], room)
-		resp.Topics, room = append(resp.Topics, rt), nil
+		bad := b.produceTopic(req, r, &r.Topics[i], resp.Topics[next].Partitions)
+		next++
 		refused = refused || bad
 	}
 	return told(r, resp, refused)
-}
-
-// A produceAnswer has room for one topic with one partition, as most have: that is
-// memory once, and not three times.
-type produceAnswer struct {
-	kmsg.ProduceResponse
-	topics     [1]kmsg.ProduceResponseTopic
-	partitions [1]kmsg.ProduceResponseTopicPartition
 }
 
 // told is the answer to a Produce, which with acks=0 is none.
@@ -83,12 +72,7 @@ func told(r *kmsg.ProduceRequest, resp kmsg.Response, refused bool) wire.Reply {
 	return reply
 }
 
-// produceTopic answers for a topic, in the room that there is if that fits.
-func (b *Broker) produceTopic(req *wire.Request, r *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic, room []kmsg.ProduceResponseTopicPartition) (resp kmsg.ProduceResponseTopic, refused bool) {
-	resp.Topic, resp.TopicID = t.Topic, t.TopicID
-	if resp.Partitions = room; len(room) != len(t.Partitions) {
-		resp.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
-	}
+func (b *Broker) produceTopic(req *wire.Request, r *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic, answers []kmsg.ProduceResponseTopicPartition) (refused bool) {
 	topic, unknown := b.topicFor(t.Topic, t.TopicID, r.Version >= 13)
 	rules := wire.BatchRules{Version: r.Version}
 	if topic != nil {
@@ -96,9 +80,7 @@ func (b *Broker) produceTopic(req *wire.Request, r *kmsg.ProduceRequest, t *kmsg
 		rules.MaxBytes, rules.Records, rules.Compression, rules.Now = s.maxMessageBytes, &s.records, s.compression, time.Now().UnixMilli()
 	}
 	for i := range t.Partitions {
-		asked, told := &t.Partitions[i], &resp.Partitions[i]
-		told.Default()
-		told.Partition, told.BaseOffset = asked.Partition, -1
+		asked, told := &t.Partitions[i], &answers[i]
 		rules.Partition = wire.TopicPartition{Topic: t.Topic, Partition: asked.Partition}
 		switch p := topic.partition(asked.Partition); {
 		case p == nil:
@@ -114,7 +96,7 @@ func (b *Broker) produceTopic(req *wire.Request, r *kmsg.ProduceRequest, t *kmsg
 		}
 		refused = refused || told.ErrorCode != 0
 	}
-	return resp, refused
+	return refused
 }
 
 func refuseBatch(told *kmsg.ProduceResponseTopicPartition, err *kerr.Error, why string) {

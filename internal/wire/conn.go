@@ -55,6 +55,7 @@ type Conn struct {
 	given   int     // bytes of the last frame whose memory was given away
 	decoder decoder // of requests
 	request Request // what the handlers are told of it
+	produce produceAnswer
 	key     int16   // of its API
 	listing bool    // it has one of the places for requests that list much
 	batches []Batch // of that request
@@ -254,7 +255,7 @@ func (c *Conn) handle(ctx context.Context, frame []byte) (f *failure) {
 	defer c.recoverBug(h, &f)
 	before := c.clock()
 	c.answered = 0
-	c.request.Conn, c.request.Client, c.request.Body, c.request.Batches = c, h.client, body, c.batchesOf(body)
+	c.request.Conn, c.request.Client, c.request.Body, c.request.Batches, c.request.answer = c, h.client, body, c.batchesOf(body), &c.produce
 	reply := c.server.handler.Handle(ctx, &c.request)
 	c.goOn()
 	f = c.apply(h, reply)

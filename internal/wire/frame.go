@@ -147,7 +147,7 @@ func (c *Conn) keepsMuch() bool {
 
 // giveUp lets all buffers go that are kept for the next request.
 func (c *Conn) giveUp() {
-	c.frame, c.batches, c.out, c.apart, c.list, c.apartBytes, c.decoder = nil, nil, nil, nil, nil, 0, decoder{}
+	c.frame, c.batches, c.out, c.apart, c.list, c.apartBytes, c.decoder, c.produce = nil, nil, nil, nil, nil, 0, decoder{}, produceAnswer{}
 	c.hold(c.server.frames, &c.frameHeld, 0)
 	c.hold(c.server.answers, &c.outHeld, 0)
 }
@@ -181,6 +181,7 @@ func (c *Conn) release() {
 	clear(c.batches) // they alias the frame
 	c.decoder.forget()
 	c.request = Request{}
+	c.produce.forget()
 	if c.batches = c.batches[:0]; cap(c.batches) > keptBatches {
 		c.batches = nil
 	}

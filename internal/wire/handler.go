@@ -24,9 +24,9 @@ func (f HandlerFunc) Handle(ctx context.Context, req *Request) Reply { return f(
 
 // A Request is one decoded request of a client.
 //
-// The byte slices in Body and Batches alias the connection's read buffer: they
-// are valid until the outermost Handler returns, and whoever keeps them copies
-// them, or asks with Claim. Strings may be kept.
+// It is valid until the outermost Handler returns: the connection reads the next one
+// into the same memory, and the byte slices in Body and Batches alias its read buffer.
+// Strings may be kept. Whoever keeps anything else copies it, or asks with Claim.
 type Request struct {
 	Conn   *Conn        // the connection that it came over, never nil
 	Client string       // the client id of the request header, "" where it was null
@@ -46,7 +46,8 @@ type Request struct {
 	// reading the log back: no fault applies to it and no journal notes it.
 	Internal bool
 
-	checked CheckedBatch // see CheckBatch
+	checked CheckedBatch   // see CheckBatch
+	answer  *produceAnswer // see ProduceAnswer; nil where no memory is kept
 }
 
 // Claim asks for the memory of the one batch of a Produce request, so that whoever keeps

@@ -95,7 +95,7 @@ func part(req *Request, keep func(TopicPartition) bool) *Request {
 	}
 	r := *req
 	r.Body = body.Addr().Interface().(kmsg.Request)
-	r.Batches = nil
+	r.Batches, r.answer = nil, nil
 	for _, b := range req.Batches {
 		if keep(TopicPartition{b.Topic, b.Partition}) {
 			r.Batches = append(r.Batches, b)
