@@ -65,14 +65,14 @@ func (a *active) fire() {
 
 // An action is a rule that fired on a request.
 type action struct {
-	rule  Rule
+	rule  *Rule
 	text  string
 	parts []wire.TopicPartition // of the request; nil for all of it
 }
 
 // action is what the rule does to the request of these units.
-func (a *active) action(units []unit) action {
-	act := action{rule: a.rule, text: a.text}
+func (a *active) action(units []unit) *action {
+	act := &action{rule: &a.rule, text: a.text}
 	if a.rule.Verb != Error || !a.rule.partial() {
 		return act
 	}

@@ -31,8 +31,8 @@ func (s *Set) Handle(ctx context.Context, req *wire.Request) wire.Reply {
 
 // before applies the rules of that place, and hands on what they leave.
 func (s *Set) before(ctx context.Context, req *wire.Request) wire.Reply {
-	act, ok := s.choose(Before, req, wire.Reply{})
-	if !ok {
+	act := s.choose(Before, req, wire.Reply{})
+	if act == nil {
 		return s.forward(ctx, req)
 	}
 	wait(ctx, req.Conn, act.rule.Delay)
@@ -57,8 +57,8 @@ func (s *Set) before(ctx context.Context, req *wire.Request) wire.Reply {
 // forward lets the next handler work, and applies the rules after it.
 func (s *Set) forward(ctx context.Context, req *wire.Request) wire.Reply {
 	reply := s.next.Handle(ctx, req)
-	act, ok := s.choose(After, req, reply)
-	if !ok {
+	act := s.choose(After, req, reply)
+	if act == nil {
 		return reply
 	}
 	wait(ctx, req.Conn, act.rule.Delay)
@@ -78,12 +78,12 @@ func (s *Set) forward(ctx context.Context, req *wire.Request) wire.Reply {
 	return reply
 }
 
-// choose finds the first rule that fires on a request. Later ones that match it
+// choose finds the first rule that fires on a request, nil for none. Later ones that match it
 // count it as lost to that one.
-func (s *Set) choose(place Place, req *wire.Request, reply wire.Reply) (action, bool) {
+func (s *Set) choose(place Place, req *wire.Request, reply wire.Reply) *action {
 	api := req.Body.Key()
 	if len(s.table.Load().at(api, place)) == 0 {
-		return action{}, false
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,9 +105,9 @@ func (s *Set) choose(place Place, req *wire.Request, reply wire.Reply) (action, 
 		}
 	}
 	if first == nil {
-		return action{}, false
+		return nil
 	}
-	return first.action(units), true
+	return first.action(units)
 }
 
 // unitsLocked are the units of a request, valid until the lock is given back.
@@ -125,7 +125,7 @@ func (s *Set) unitsLocked(rules []*active, req *wire.Request, done kmsg.Response
 // refuse answers for the part of a request that a rule takes out of it, and
 // hands on the rest. A client that waits for no answer to a Produce is told by
 // closing the connection, as Kafka does.
-func (s *Set) refuse(ctx context.Context, req *wire.Request, act action) wire.Reply {
+func (s *Set) refuse(ctx context.Context, req *wire.Request, act *action) wire.Reply {
 	refused, rest := req, (*wire.Request)(nil)
 	if act.parts != nil {
 		refused, rest = wire.Split(req, act.takes())
