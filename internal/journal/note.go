@@ -1,8 +1,6 @@
 package journal
 
 import (
-	"time"
-
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -13,7 +11,7 @@ func (j *Journal) note(h *held, produce *kmsg.ProduceRequest, reply *wire.Reply)
 	req := h.req
 	answer := answerOf(req, produce.Acks, reply)
 	didAll, toldAll := answersIn(reply.Done), answersIn(reply.Told)
-	now := time.Now()
+	now := req.Conn.Now()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i := range req.Batches {

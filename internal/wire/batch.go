@@ -185,24 +185,32 @@ func cutOff(raw []byte) *BatchError {
 // timestamps is corrected, in raw too; a batch that the topic wants compressed
 // otherwise is a new one.
 func CheckBatch(raw []byte, rules BatchRules) (CheckedBatch, *BatchError) {
-	var c CheckedBatch
-	err := c.check(raw, rules)
+	h, err := ParseBatchHeader(raw)
+	if err != nil {
+		return CheckedBatch{}, err
+	}
+	c := CheckedBatch{RecordBatch: h, Raw: raw}
+	err = c.check(rules)
 	return c, err
 }
 
 // CheckBatch is CheckBatch, for a record set of the request, whose memory the batch is
 // in: it is valid until the next one is checked, or the outermost Handler returns.
 func (r *Request) CheckBatch(raw []byte, rules BatchRules) (*CheckedBatch, *BatchError) {
-	r.checked = CheckedBatch{}
-	err := r.checked.check(raw, rules)
-	return &r.checked, err
+	c := &r.checked
+	*c = CheckedBatch{Raw: raw}
+	if r.isOnly(raw) && len(raw) == len(r.Batches[0].Raw) && r.Batches[0].Err == nil {
+		c.RecordBatch = r.Batches[0].Header
+		return c, c.check(rules)
+	}
+	var err *BatchError
+	if c.RecordBatch, err = ParseBatchHeader(raw); err != nil {
+		return c, err
+	}
+	return c, c.check(rules)
 }
 
-func (c *CheckedBatch) check(raw []byte, rules BatchRules) (err *BatchError) {
-	if c.RecordBatch, err = ParseBatchHeader(raw); err != nil {
-		return err
-	}
-	c.Raw = raw
+func (c *CheckedBatch) check(rules BatchRules) *BatchError {
 	if err := c.checkFrame(rules); err != nil {
 		return err
 	}

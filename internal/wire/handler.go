@@ -55,10 +55,15 @@ type Request struct {
 // the connection reads its next request into other memory. It says no to what is small,
 // or has much in its memory beside it, or does not lie in the request.
 func (r *Request) Claim(raw []byte) bool {
-	if r == nil || len(r.Batches) != 1 || len(raw) < claimFrom || unsafe.SliceData(raw) != unsafe.SliceData(r.Batches[0].Raw) {
+	if r == nil || len(raw) < claimFrom || !r.isOnly(raw) {
 		return false
 	}
 	return r.Conn.giveFrame(len(raw))
+}
+
+// isOnly says whether raw is the one record set of the request, or begins with it.
+func (r *Request) isOnly(raw []byte) bool {
+	return len(r.Batches) == 1 && len(raw) > 0 && unsafe.SliceData(raw) == unsafe.SliceData(r.Batches[0].Raw)
 }
 
 // A Batch is what a Produce request holds for one partition.
