@@ -70,13 +70,13 @@ func (r *run) compareAndTell(ctx context.Context, w work) (*comparison, error) {
 // tell writes the table of one work.
 func (r *run) tell(w work, c *comparison) {
 	r.title("%s", w)
-	t := newTable("", "MB/s", "batches/s", "of the floor", "of the floor that keeps", "CPU s/GB", "x the floor that keeps", "CPU us/batch", "p50 us", "p99 us", "peak MB")
+	t := newTable("", "MB/s", "batches/s", "of the floor", "of the floor that keeps", "CPU s/GB", "x the floor that keeps", "CPU us/batch", "p50 us", "x the floor", "p99 us", "peak MB")
 	for i, s := range c.subjects {
 		all := c.samples[i]
 		t.row(s.name, number(medians(all, sample.megabytes)), number(medians(all, sample.batchRate)),
 			ratios(all, c.of(nameFloor), sample.megabytes).String(), ratios(all, c.of(nameKeep), sample.megabytes).String(),
 			number(medians(all, sample.cpuPerGB)), ratios(all, c.of(nameKeep), sample.cpuPerGB).String(),
-			number(medians(all, sample.cpuPerBatch)), number(medians(all, sample.median)), number(medians(all, sample.slow)),
+			number(medians(all, sample.cpuPerBatch)), number(medians(all, sample.median)), ratios(all, c.of(nameFloor), sample.median).String(), number(medians(all, sample.slow)),
 			number(medians(all, sample.peakMB)))
 	}
 	t.print(&r.details)
@@ -182,7 +182,7 @@ func (r *run) switchedOn(ctx context.Context) error {
 
 func (r *run) switchOn(ctx context.Context, t *table, s switched, w work) error {
 	fmt.Fprint(r.progress, ".")
-	all, err := r.measureAll(ctx, []subject{s.off, s.on}, w)
+	all, err := r.inTurns(ctx, []subject{s.off, s.on}, w, r.volume/2)
 	if err != nil {
 		return err
 	}

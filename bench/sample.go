@@ -82,43 +82,74 @@ func (o *options) measure(ctx context.Context, by subject, w work) (sample, erro
 	return s, nil
 }
 
-func (o *options) sampleOf(ctx context.Context, t *target, w work, topic string) (s sample, err error) {
-	if !t.fixed {
-		clean, err := prepare(ctx, t, w, topic)
-		if err != nil {
-			return s, err
-		}
-		defer clean()
-	}
-	l, err := openLoad(ctx, t, w, topic, 2*o.each)
+func (o *options) sampleOf(ctx context.Context, t *target, w work, topic string) (sample, error) {
+	m, err := meet(ctx, t, w, topic, 2*o.each)
 	if err != nil {
-		return s, err
+		return sample{}, err
 	}
-	defer l.close()
-	if w.warm {
-		if err := l.warm(ctx); err != nil {
-			return s, err
-		}
+	defer m.end()
+	if m.cpu, err = cpuWhile(t.pid, func() error { return m.write(ctx, o.each, o.volume) }); err != nil {
+		return m.sample, err
 	}
-	if s.cpu, err = cpuWhile(t.pid, func() error { return s.write(ctx, l, o) }); err != nil {
-		return s, err
-	}
-	if _, s.peak, err = memory(t.pid); err != nil || !w.read {
-		return s, err
-	}
-	s.readCPU, err = cpuWhile(t.pid, func() (err error) { s.read, err = l.readBack(ctx, t, s.bytes); return err })
-	if err == nil {
-		_, s.readPeak, err = memory(t.pid)
-	}
-	return s, err
+	return m.finish(ctx)
 }
 
-func (s *sample) write(ctx context.Context, l *load, o *options) (err error) {
-	s.tally, err = l.run(ctx, limit{until: time.Now().Add(o.each), bytes: o.volume / int64(len(l.lanes))})
-	slices.Sort(s.latencies)
-	s.p50, s.p99 = percentile(s.latencies, 0.5), percentile(s.latencies, 0.99)
-	s.latencies = nil // of no use any more, and there may be millions
+// A meeting is a target that is connected to, and what was measured of it so far.
+type meeting struct {
+	sample
+	target *target
+	load   *load
+	clean  func()
+}
+
+// meet makes the topic of a work and connects its lanes.
+func meet(ctx context.Context, t *target, w work, topic string, meant time.Duration) (m *meeting, err error) {
+	m = &meeting{target: t, clean: func() {}}
+	if !t.fixed {
+		if m.clean, err = prepare(ctx, t, w, topic); err != nil {
+			return nil, err
+		}
+	}
+	if m.load, err = openLoad(ctx, t, w, topic, meant); err != nil {
+		m.clean()
+		return nil, err
+	}
+	if w.warm {
+		if err := m.load.warm(ctx); err != nil {
+			m.end()
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (m *meeting) end() {
+	m.load.close()
+	m.clean()
+}
+
+// write writes for a time, or until so many bytes of batches are written.
+func (m *meeting) write(ctx context.Context, each time.Duration, volume int64) error {
+	t, err := m.load.run(ctx, limit{until: time.Now().Add(each), bytes: volume / int64(len(m.load.lanes))})
+	m.add(t)
+	m.took += t.took
 	return err
+}
+
+// finish ends the writing part of a sample, and reads back what was written if that is to
+// be measured.
+func (m *meeting) finish(ctx context.Context) (_ sample, err error) {
+	slices.Sort(m.latencies)
+	m.p50, m.p99 = percentile(m.latencies, 0.5), percentile(m.latencies, 0.99)
+	m.latencies = nil // of no use any more, and there may be millions
+	if _, m.peak, err = memory(m.target.pid); err != nil || !m.load.work.read {
+		return m.sample, err
+	}
+	m.readCPU, err = cpuWhile(m.target.pid, func() (err error) { m.read, err = m.load.readBack(ctx, m.target, m.bytes); return err })
+	if err == nil {
+		_, m.readPeak, err = memory(m.target.pid)
+	}
+	return m.sample, err
 }
 
 // cpuWhile is the CPU time that a process uses while something is done.
@@ -174,7 +205,11 @@ func inRounds(rounds, n int, take func(i int) (sample, error)) ([][]sample, erro
 	return all, nil
 }
 
-// measureAll measures subjects at one work.
+// measureAll measures subjects at one work: in turns if what is kept of it is little, else
+// one after the other, as memory that is new to a process is a good part of the work.
 func (o *options) measureAll(ctx context.Context, by []subject, w work) ([][]sample, error) {
+	if w.light() {
+		return o.inTurns(ctx, by, w, o.volume)
+	}
 	return inRounds(o.rounds, len(by), func(i int) (sample, error) { return o.measure(ctx, by[i], w) })
 }

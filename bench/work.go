@@ -69,6 +69,10 @@ func (w work) with(change func(*work)) work {
 	return w
 }
 
+// light says whether so little is kept of the work that all subjects have room for it at
+// the same time.
+func (w work) light() bool { return w.records*w.size < 1000 }
+
 // topicPartitions is how many partitions the work needs.
 func (w work) topicPartitions() int { return w.conns * w.partitions }
 
