@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"slices"
@@ -99,6 +100,7 @@ type meeting struct {
 	sample
 	target *target
 	load   *load
+	before time.Duration // of the processor, when the turns began
 	clean  func()
 }
 
@@ -186,15 +188,27 @@ func prepare(ctx context.Context, t *target, w work, topic string) (clean func()
 	}, nil
 }
 
-// inRounds takes a sample of each of n things once a round, in an order that turns about
-// every round, so that whatever drifts meets all alike. The outcome is by thing and round.
-func inRounds(rounds, n int, take func(i int) (sample, error)) ([][]sample, error) {
-	all := make([][]sample, n)
-	for round := range rounds {
+// inTurn is n things in the order of a round, which turns about every round, so that
+// whatever drifts meets all alike.
+func inTurn(round, n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
 		for i := range n {
 			if round%2 == 1 {
 				i = n - 1 - i
 			}
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// inRounds takes a sample of each of n things once a round. The outcome is by thing and
+// round.
+func inRounds(rounds, n int, take func(i int) (sample, error)) ([][]sample, error) {
+	all := make([][]sample, n)
+	for round := range rounds {
+		for i := range inTurn(round, n) {
 			s, err := take(i)
 			if err != nil {
 				return nil, err

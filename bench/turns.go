@@ -41,25 +41,21 @@ func (o *options) roundOfTurns(ctx context.Context, by []subject, w work, volume
 			return nil, fmt.Errorf("%s, %s: %w", s.name, w, err)
 		}
 		defer m.end()
-		if m.cpu, err = cpuTime(t.pid); err != nil {
+		if m.before, err = cpuTime(t.pid); err != nil {
 			return nil, err
 		}
 		all = append(all, m)
 	}
-	// In an order that turns about: what drifts within the round meets all alike.
-	_, err := inRounds(turns, len(all), func(i int) (sample, error) {
-		if err := all[i].write(ctx, o.each/turns, volume/turns); err != nil {
-			return sample{}, fmt.Errorf("%s, %s: %w", by[i].name, w, err)
+	for turn := range turns {
+		for i := range inTurn(turn, len(all)) {
+			if err := all[i].takeTurn(ctx, o.each/turns, volume/turns); err != nil {
+				return nil, fmt.Errorf("%s, %s: %w", by[i].name, w, err)
+			}
 		}
-		return sample{}, nil
-	})
-	if err != nil {
-		return nil, err
 	}
 	round := make([]sample, len(all))
 	for i, m := range all {
-		used, err := cpuTime(m.target.pid) // what it used while others had their turn is next to nothing
-		m.cpu = used - m.cpu
+		err := m.countWhole()
 		if err == nil {
 			round[i], err = m.finish(ctx)
 		}
@@ -68,4 +64,22 @@ func (o *options) roundOfTurns(ctx context.Context, by []subject, w work, volume
 		}
 	}
 	return round, nil
+}
+
+func (m *meeting) takeTurn(ctx context.Context, each time.Duration, volume int64) error {
+	cpu, err := cpuWhile(m.target.pid, func() error { return m.write(ctx, each, volume) })
+	m.cpu += cpu
+	return err
+}
+
+// countWhole counts the processor's time of a process that was started for the round over
+// the whole of it, which is exacter than the sum of turns: the system tells hundredths of a
+// second. Such a process does next to nothing while others have their turn; who stays may.
+func (m *meeting) countWhole() error {
+	if m.target.stays {
+		return nil
+	}
+	after, err := cpuTime(m.target.pid)
+	m.cpu = after - m.before
+	return err
 }

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/fencepostmq/fencepost/internal/producer"
 	"github.com/fencepostmq/fencepost/internal/wire"
@@ -76,7 +77,7 @@ func (b *Broker) produceTopic(req *wire.Request, r *kmsg.ProduceRequest, t *kmsg
 	rules := wire.BatchRules{Version: r.Version}
 	if topic != nil {
 		s := topic.settings.Load()
-		rules.MaxBytes, rules.Records, rules.Compression, rules.Now = s.maxMessageBytes, &s.records, s.compression, req.Conn.Now().UnixMilli()
+		rules.MaxBytes, rules.Records, rules.Compression, rules.Now = s.maxMessageBytes, &s.records, s.compression, time.Now().UnixMilli()
 	}
 	for i := range t.Partitions {
 		asked, told := &t.Partitions[i], &answers[i]

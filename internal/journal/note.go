@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"time"
+
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -11,7 +13,7 @@ func (j *Journal) note(h *held, produce *kmsg.ProduceRequest, reply *wire.Reply)
 	req := h.req
 	answer := answerOf(req, produce.Acks, reply)
 	didAll, toldAll := answersIn(reply.Done), answersIn(reply.Told)
-	now := req.Conn.Now()
+	now := time.Now()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i := range req.Batches {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/fencepostmq/fencepost/internal/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -19,7 +20,7 @@ func apiName(key int16) string {
 // noteRequest notes a request of another API on which a rule fired.
 func (j *Journal) noteRequest(req *wire.Request, reply *wire.Reply) {
 	e := Event{
-		Kind: KindRequest, Time: req.Conn.Now(), API: apiName(req.Body.Key()),
+		Kind: KindRequest, Time: time.Now(), API: apiName(req.Body.Key()),
 		Connection: req.Conn.ID, Client: req.Client,
 		Partition: -1, ProducerID: -1, Epoch: -1, FirstSequence: -1, LastSequence: -1,
 		Done: Done{Outcome: NotAsked, BaseOffset: -1},

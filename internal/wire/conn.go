@@ -42,7 +42,6 @@ type Conn struct {
 	reading deadline
 	writing deadline
 	begun   time.Time // when the first byte of a frame was there of which more has to come, else zero
-	at      time.Time // the time that Now gives; zero if that is to be asked for
 
 	// What it holds of the server's budgets, in bytes.
 	frameHeld int64 // for frame
@@ -80,19 +79,6 @@ type Conn struct {
 // handlers reply from now on, the client is not told.
 func (c *Conn) Muted() bool { return c.muted }
 
-// Now is the time, which a connection asks for once between two waits: that costs as much
-// as a tenth of what is done here for a small request. What it does between is too short
-// to tell. Only the handler of its request may ask.
-func (c *Conn) Now() time.Time {
-	if c.server == nil {
-		return time.Now() // nobody reads requests from it
-	}
-	if c.at.IsZero() {
-		c.at = time.Now()
-	}
-	return c.at
-}
-
 // Flush writes the answers that are held back while a request is handled, as there was
 // more to be read when they were given. A handler that is about to wait calls it first,
 // so that no earlier answer waits with it; nobody else may. That it failed ends the
@@ -116,7 +102,6 @@ func (c *Conn) flushBefore() {
 	if since != 0 && c.cutFor.Load() == 0 {
 		c.stalled.Store(since)
 	}
-	c.at = time.Time{}
 }
 
 // holdsBack says whether the answers that are not written wait for what comes next,
@@ -130,11 +115,11 @@ func (c *Conn) holdsBack(size int) bool {
 	if c.pending() >= writeBehind || size < largeFrame && c.r.Buffered() == 0 {
 		return false
 	}
-	c.at = time.Now()
+	now := time.Now()
 	if c.heldSince.IsZero() {
-		c.heldSince = c.at
+		c.heldSince = now
 	}
-	return c.at.Sub(c.heldSince) < holdBack
+	return now.Sub(c.heldSince) < holdBack
 }
 
 // glance is how long Gone looks for the end of a connection.
@@ -239,6 +224,7 @@ func (c *Conn) flush() error {
 	c.goOn()
 	clear(c.apart)
 	clear(c.list)
+	c.piece = nil
 	c.apart, c.apartBytes, c.heldSince = c.apart[:0], 0, time.Time{}
 	if cap(c.apart) > keptApart {
 		c.apart, c.list = nil, nil

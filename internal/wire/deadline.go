@@ -65,7 +65,6 @@ type timedReader struct{ c *Conn }
 func (r timedReader) Read(p []byte) (int, error) {
 	for {
 		n, err := r.c.readSome(p)
-		r.c.at = time.Time{}
 		if n > 0 || err == nil || r.c.broken != nil || r.c.server.ctx.Err() != nil || !r.c.reading.early(err) {
 			return n, err
 		}
@@ -86,13 +85,10 @@ func (c *Conn) write(all net.Buffers) error {
 		if c.outHeld > 0 {
 			c.stall()
 		}
-		c.writing.until(c.Now().Add(WriteTime))
+		c.writing.until(time.Now().Add(WriteTime))
 		c.piece, all = first(all, writePiece)
 		if err := c.writeBy(); err != nil {
 			return err
-		}
-		if c.outHeld > 0 {
-			c.at = time.Time{} // that may have taken its time
 		}
 	}
 	return nil

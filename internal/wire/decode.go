@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kbin"
@@ -16,8 +17,8 @@ type header struct {
 	client       string
 }
 
-// decoding lets one large request of those APIs be decoded at a time whose
-// arrays may lie, so that many connections that do so cost no more than one.
+// decoding lets one large request be decoded at a time whose arrays may lie, as those of
+// a Produce cannot, so that many connections that do so cost no more than one.
 var decoding = make(chan struct{}, 1)
 
 // A decoder decodes the requests of one connection. What is alike in most of them is
@@ -176,13 +177,13 @@ func (d *decoder) readTopic(w *produceWalk) {
 		t.Topic = same(&d.topic, name)
 	}
 	from := len(d.partitions)
-	for range w.few(smallProduce - len(d.topics) - from) {
+	for range w.few(smallProduce - len(d.topics) - 1 - from) {
 		p := kmsg.ProduceRequestTopicPartition{Partition: w.Int32(), Records: w.records()}
 		w.tags()
 		d.partitions = append(d.partitions, p)
 	}
 	w.tags()
-	t.Partitions = d.partitions[from:]
+	t.Partitions = slices.Clip(d.partitions[from:])
 	d.topics = append(d.topics, t)
 }
 

@@ -136,3 +136,39 @@ func TestDecoder_takes_no_memory_for_a_Produce_like_the_last_one(t *testing.T) {
 		}
 	}
 }
+
+// What counts as small is the same for whoever reads it, and for whoever admits it.
+func TestDecoder_asks_for_memory_beyond_a_small_Produce(t *testing.T) {
+	for entries, want := range map[int]int64{smallProduce - 1: 0, smallProduce: 0, smallProduce + 1: (smallProduce + 1) * entryCost} {
+		var asked int64
+		of := kmsg.NewPtrProduceRequest()
+		of.Topics = produceOf("t", make([][]byte, entries-1)...)
+		frame := frameOf(of, 9, 1)[lengthBytes:]
+		_, req, f := new(decoder).decode(frame, func(cost int64) bool { asked += cost; return true })
+		if f != nil {
+			t.Fatal(f.err)
+		}
+		if got := len(req.(*kmsg.ProduceRequest).Topics[0].Partitions); got != entries-1 || asked != want {
+			t.Errorf("%d entries: %d partitions, and %d bytes asked for, want %d", entries, got, asked, want)
+		}
+	}
+}
+
+func TestProduceAnswer_takes_half_of_what_is_admitted_at_most(t *testing.T) {
+	const topics, each = 10_000, 10
+	req := kmsg.NewPtrProduceRequest()
+	for range topics {
+		req.Topics = append(req.Topics, produceOf("t", make([][]byte, each)...)...)
+	}
+	r := &Request{Body: req, answer: &produceAnswer{}}
+	var resp *kmsg.ProduceResponse
+	wantAllocated(t, allocated(func() { resp = r.ProduceAnswer() }), topics*(1+each)*entryCost/2)
+	for i := range resp.Topics {
+		if p := resp.Topics[i].Partitions; len(p) != each || cap(p) != each || p[each-1].BaseOffset != -1 || p[each-1].Partition != req.Topics[i].Partitions[each-1].Partition {
+			t.Fatalf("topic %d is answered with %+v", i, p)
+		}
+	}
+	if r.answer.forget(); r.answer.partitions != nil || r.answer.topics != nil {
+		t.Error("a connection keeps the memory of a large answer")
+	}
+}

@@ -112,7 +112,7 @@ func (c *Conn) await() *failure {
 // awaitByte waits for as long as a connection may be idle. The memory that it
 // keeps for its next request is given up before.
 func (c *Conn) awaitByte() error {
-	now := c.Now()
+	now := time.Now()
 	if c.keepsMuch() {
 		c.reading.until(now.Add(keptTime))
 		_, err := c.r.Peek(1)

@@ -73,7 +73,7 @@ type Batch struct {
 	Raw       []byte // the record set as it was sent
 
 	// Header is the first record batch of Raw as it says of itself; nothing in
-	// it has been checked. Valid only if Err is nil.
+	// it has been checked. Valid only if Err is nil. Whoever changes Raw changes it.
 	Header kmsg.RecordBatch
 	Err    error // why Raw does not begin with a batch header
 

@@ -88,6 +88,25 @@ func TestLimits_a_connection_is_not_idle(t *testing.T) {
 	}
 }
 
+// Times count from what they are about: idle time from when an answer was read, and the
+// time to read an answer from when it was given.
+func TestLimits_what_took_long_before_does_not_count(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestServer(t, func(_ context.Context, req *Request) Reply {
+			time.Sleep(2 * WriteTime) // as a handler that looks for room
+			return tell(req.Body.ResponseKind())
+		})
+		s.Limits.IdleTimeout = WriteTime / 2
+		c := s.connect()
+		c.SetDeadline(time.Time{}) //nolint:errcheck // a pipe always can
+		for range 3 {
+			c.send(metadataFrames(1, 2))
+			<-time.After(2*WriteTime + 3*WriteTime/4) // the answer waits longer than it may be idle
+			c.answer(kmsg.NewPtrMetadataResponse(), 9, 1)
+		}
+	})
+}
+
 func TestLimits_a_connection_that_waits_for_an_answer_is_not_idle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestServer(t, func(_ context.Context, req *Request) Reply {
