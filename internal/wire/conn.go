@@ -51,16 +51,16 @@ type Conn struct {
 	stalled atomic.Int64  // since when the client keeps memory that others may need, in ns since 1970; 0 if it does not
 	cutFor  atomic.Uint32 // the CloseReason for which it was cut off from outside
 
-	frame   []byte  // the request that is being handled; nil if its memory was given away
-	given   int     // bytes of the last frame whose memory was given away
-	decoder decoder // of requests
-	request Request // what the handlers are told of it
-	produce produceAnswer
-	key     int16   // of its API
-	listing bool    // it has one of the places for requests that list much
-	batches []Batch // of that request
-	out     []byte  // answers that are not written yet, but for what is written from where it is:
-	apart   []apart // in the order of out
+	frame   []byte // the request that is being handled; nil if its memory was given away
+	given   int    // bytes of the last frame whose memory was given away
+	decoder decoder
+	request Request       // what the handlers are told of it
+	produce produceAnswer // to it, if it is a Produce
+	key     int16         // of its API
+	listing bool          // it has one of the places for requests that list much
+	batches []Batch       // of that request
+	out     []byte        // answers that are not written yet, but for what is written from where it is:
+	apart   []apart       // in the order of out
 
 	apartBytes int
 	list       net.Buffers        // of out and apart, while they are written
