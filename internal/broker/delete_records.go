@@ -73,7 +73,7 @@ func (t *topic) notTrimmed(p *partition) *kerr.Error {
 	case isInternal(t.name):
 		return kerr.InvalidTopicException
 	}
-	if s := t.settings.Load(); s.records.Keys && !s.delete {
+	if s := t.settings.Load(); s.records.Keys && !s.delete { // cleanup.policy is compact alone
 		return kerr.PolicyViolation
 	}
 	return nil

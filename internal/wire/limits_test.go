@@ -93,7 +93,7 @@ func TestLimits_a_connection_is_not_idle(t *testing.T) {
 func TestLimits_what_took_long_before_does_not_count(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestServer(t, func(_ context.Context, req *Request) Reply {
-			time.Sleep(2 * WriteTime) // as a handler that looks for room
+			<-time.After(2 * WriteTime) // as a handler that looks for room
 			return tell(req.Body.ResponseKind())
 		})
 		s.Limits.IdleTimeout = WriteTime / 2
