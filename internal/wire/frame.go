@@ -53,7 +53,7 @@ const (
 
 	smallRequest = 16 << 10 // bytes of a request whose decoded form is not counted
 	decodedCost  = 16       // bytes that request and answer take for each byte of a larger one: about 300 for a partition of 20
-	smallProduce = 100      // entries of a Produce whose decoded form is not counted
+	smallProduce = 100      // entries of a Produce whose decoded form and answer are not counted, and kept for the next
 	entryCost    = 512      // bytes that request, batch and answer take for each topic or partition of a larger one
 )
 
