@@ -59,7 +59,7 @@ func wantStamped(t *testing.T, frame []byte, correlation int32, s source, w work
 	}
 	p := req.Topics[0].Partitions[0]
 	sent := bytes.Clone(p.Records)
-	b, bad := wire.CheckBatch(p.Records, wire.BatchRules{MaxBytes: 1 << 20, Version: produceVersion})
+	b, bad := new(wire.Request).CheckBatch(p.Records, wire.BatchRules{MaxBytes: 1 << 20, Version: produceVersion})
 	if bad != nil {
 		t.Fatal(bad)
 	}

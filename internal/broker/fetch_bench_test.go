@@ -33,11 +33,11 @@ func stocked(n *node, partitions int32) *kmsg.FetchRequest {
 	t.Topic = "bench"
 	batch := plain(1).bytes()
 	for i := range partitions {
-		checked, bad := wire.CheckBatch(batch, wire.BatchRules{MaxBytes: 1000})
+		checked, bad := new(wire.Request).CheckBatch(batch, wire.BatchRules{MaxBytes: 1000})
 		if bad != nil {
 			n.t.Fatal(bad)
 		}
-		n.at("bench", i).append(nil, &checked)
+		n.at("bench", i).append(nil, checked)
 		p := kmsg.NewFetchRequestTopicPartition()
 		p.Partition, p.PartitionMaxBytes = i, math.MaxInt32
 		t.Partitions = append(t.Partitions, p)

@@ -46,11 +46,11 @@ func startBetween(t *testing.T) (*meddler, *sessionClient) {
 	n := &node{Broker: b, t: t, server: wire.NewServer(b.Sessions(m), b.TopicName, zap.NewNop())}
 	t.Cleanup(n.stop)
 	n.make("a", 2, nil)
-	checked, bad := wire.CheckBatch(plain(1).bytes(), wire.BatchRules{MaxBytes: 1000})
+	checked, bad := new(wire.Request).CheckBatch(plain(1).bytes(), wire.BatchRules{MaxBytes: 1000})
 	if bad != nil {
 		t.Fatal(bad)
 	}
-	n.at("a", 0).append(nil, &checked)
+	n.at("a", 0).append(nil, checked)
 	s := n.dial().session(13)
 	s.wantNext([]place{from("a", 0, 1), from("a", 1, 0)}, "a-0 NONE 0..1", "a-1 NONE 0..0")
 	return m, s

@@ -78,8 +78,8 @@ func (s *Set) forward(ctx context.Context, req *wire.Request) wire.Reply {
 	return reply
 }
 
-// choose finds the first rule that fires on a request, nil for none. Later ones that match it
-// count it as lost to that one.
+// choose finds the first rule that fires on a request, nil for none. Later ones
+// that match it count it as lost to that one.
 func (s *Set) choose(place Place, req *wire.Request, reply wire.Reply) *action {
 	api := req.Body.Key()
 	if len(s.table.Load().at(api, place)) == 0 {

@@ -75,7 +75,7 @@ func (b *broker) append(topic string, partition int32, raw []byte) kmsg.ProduceR
 		told.ErrorCode, told.ErrorMessage = code, &message
 		return told
 	}
-	checked, bad := wire.CheckBatch(raw, wire.BatchRules{MaxBytes: 64 << 20, Version: 9})
+	checked, bad := new(wire.Request).CheckBatch(raw, wire.BatchRules{MaxBytes: 64 << 20, Version: 9})
 	if bad != nil {
 		return refuse(bad.Code, bad.Problem)
 	}

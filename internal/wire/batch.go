@@ -184,18 +184,9 @@ func cutOff(raw []byte) *BatchError {
 // the checks is the one of Kafka's LogValidator. What the header says wrong of the
 // timestamps is corrected, in raw too; a batch that the topic wants compressed
 // otherwise is a new one.
-func CheckBatch(raw []byte, rules BatchRules) (CheckedBatch, *BatchError) {
-	h, err := ParseBatchHeader(raw)
-	if err != nil {
-		return CheckedBatch{}, err
-	}
-	c := CheckedBatch{RecordBatch: h, Raw: raw}
-	err = c.check(rules)
-	return c, err
-}
-
-// CheckBatch is CheckBatch, for a record set of the request, whose memory the batch is
-// in: it is valid until the next one is checked, or the outermost Handler returns.
+//
+// The batch is in memory of the request: it is valid until the next one is checked, or
+// the outermost Handler returns.
 func (r *Request) CheckBatch(raw []byte, rules BatchRules) (*CheckedBatch, *BatchError) {
 	c := &r.checked
 	*c = CheckedBatch{Raw: raw}

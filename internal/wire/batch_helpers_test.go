@@ -142,3 +142,9 @@ func wantHeaderAlone(t *testing.T, c CheckedBatch, sent []byte) {
 		t.Errorf("the header says %+v (%v), and what was learned is %+v", b, err, c.RecordBatch)
 	}
 }
+
+// CheckBatch is Request.CheckBatch for a record set that is in no request.
+func CheckBatch(raw []byte, rules BatchRules) (CheckedBatch, *BatchError) {
+	c, err := new(Request).CheckBatch(raw, rules)
+	return *c, err
+}

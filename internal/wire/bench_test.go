@@ -28,8 +28,9 @@ func BenchmarkCheckBatch(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			b.SetBytes(int64(len(bb.raw)))
 			b.ReportAllocs()
+			var r Request
 			for b.Loop() {
-				if _, err := CheckBatch(bb.raw, anyBatch); err != nil {
+				if _, err := r.CheckBatch(bb.raw, anyBatch); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -172,7 +172,7 @@ func (d *decoder) readTopic(w *produceWalk) {
 	} else {
 		name := w.string()
 		if name == nil || len(name) > MaxTopicName {
-			w.Span(-1) // ends the walk
+			w.end()
 		}
 		t.Topic = same(&d.topic, name)
 	}
@@ -234,6 +234,9 @@ func walkProduce(version int16, body []byte) produceWalk {
 	return produceWalk{Reader: kbin.Reader{Src: body}, flexible: version >= 9, ids: version >= 13}
 }
 
+// end ends the walk, as what cannot be read does.
+func (w *produceWalk) end() { w.Span(-1) }
+
 // topic walks over one topic, counts its partitions, and gives the length of its
 // name.
 func (w *produceWalk) topic() (partitions int32, name int) {
@@ -278,7 +281,7 @@ func (w *produceWalk) records() []byte {
 func (w *produceWalk) few(most int) int32 {
 	n := w.array()
 	if n < 0 || int(n) > most {
-		w.Span(-1)
+		w.end()
 		return 0
 	}
 	return n
@@ -297,7 +300,7 @@ func (w *produceWalk) tags() {
 	}
 	for n := w.Uvarint(); n > 0 && w.Ok(); n-- {
 		if w.tagged++; w.tagged > MaxTags {
-			w.Span(-1) // ends the walk
+			w.end()
 			return
 		}
 		w.Uvarint()

@@ -13,10 +13,7 @@ import (
 
 // wantLikeKmsg fails unless a Produce was decoded as kmsg does it, or refused where
 // countProduce or kmsg refuses it.
-func wantLikeKmsg(t interface {
-	Helper()
-	Fatalf(string, ...any)
-}, d *decoder, version int16, body []byte) {
+func wantLikeKmsg(t rapid.TB, d *decoder, version int16, body []byte) {
 	t.Helper()
 	_, got, failed := d.decode(frameWith(int16(kmsg.Produce), version, body), admitAll)
 	want := kmsg.NewPtrProduceRequest()
